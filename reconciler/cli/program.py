@@ -10,12 +10,13 @@ import errno
 import gc
 import importlib
 import os
+import select
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -202,6 +203,14 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
+class _Unforeseen(Exception):
+    """An error of a command that click would take for another one."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Program(LazyGroup):
     """The whole program. Commands return their exit code, or None for 0."""
 
@@ -218,6 +227,18 @@ class Program(LazyGroup):
     def codes(self) -> Collection[int]:
         """All exit codes."""
         return exits.MEANINGS
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises `_Unforeseen` for a pipe that is not that of its results, and for the end of a file."""
+        # click ends without a word at every broken pipe, and takes the end of any file for an interrupt.
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            if not _has_reader(sys.stdout):
+                raise
+            raise _Unforeseen(error) from error
+        except EOFError as error:
+            raise _Unforeseen(error) from error
 
     def main(
         self,
@@ -279,6 +300,8 @@ class Program(LazyGroup):
         # A library may exit by itself too; its code must not end the log and the traces before they are complete.
         except SystemExit as error:  # click exits by itself if a pipe breaks during its help text
             return error.code if isinstance(error.code, int) else exits.FAILED
+        except _Unforeseen as unforeseen:
+            return _failed(screen, unforeseen.error, argv)
         except Exception as error:
             return _failed(screen, error, argv)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
@@ -311,6 +334,17 @@ def _seldom_collecting(*, ends: bool) -> Iterator[None]:
             gc.freeze()
         else:
             gc.set_threshold(*before)
+
+
+def _has_reader(stream: IO[str]) -> bool:
+    """Whether anybody can read what is written to a stream: not if it is a pipe whose reader has gone."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # text in memory
+        return True
+    errors = select.poll()
+    errors.register(descriptor, 0)
+    return not errors.poll(0)
 
 
 def _open_what_is_closed() -> None:

@@ -155,7 +155,8 @@ class DriftGroup:
 
     `id`: of what differs; the same in each run as long as that is the same. `resources`: the changes, in the order of the project;
     `unmanaged`: instead of these, an unmanaged object. `addresses`: of all of them. `effects`: what somebody may do now, or no
-    longer, as ends of sentences. `urls`: the published URLs that stopped working.
+    longer, as ends of sentences. `urls`: the published URLs that stopped working. `drift_class`: the worst of what the changes mean, and
+    `also`: what else they mean; reports do not keep it.
     """
 
     id: str
@@ -167,6 +168,7 @@ class DriftGroup:
     readers: tuple[DriftedReaders, ...] = ()
     urls: tuple[EndedUrl, ...] = ()
     between: DriftBounds = DriftBounds()
+    also: frozenset[DriftClass] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from reconciler.model.policy import Source, Violation
 from reconciler.model.redirects import RedirectPlan
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
+from reconciler.text.redact import UNSHOWN
 
 
 class Action(StrEnum):
@@ -343,7 +344,7 @@ class Plan:
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
     # What shows pages before and after, from which `urls` follows once the pages are read.
-    site_urls: SiteUrls = field(default_factory=SiteUrls)
+    site_urls: SiteUrls = field(default_factory=SiteUrls, metadata=UNSHOWN)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.

@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote
 
@@ -28,6 +29,8 @@ SHORTEST: Final = 3  # characters; masking shorter values would blank out ordina
 LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
+UNSHOWN: Final = MappingProxyType({"shown": False})
+"""The metadata of a field that no report reads, so that nothing in it is searched: a plan has every URL of the organization there."""
 _TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})  # a repr must not show them
 
 
@@ -128,8 +131,9 @@ class _Masking:
 
 @cache
 def _fields(shape: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
-    """The names of a dataclass's fields, and a function that reads their values; None of any other type, and of a class without fields."""
-    names = tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
+    """The names of a dataclass's fields that are shown, and a function that reads their values; None of any other type, and of a class
+    without such fields."""
+    names = tuple(field.name for field in fields(shape) if field.metadata != UNSHOWN) if is_dataclass(shape) else ()
     if len(names) == 1:
         return names, lambda value: (getattr(value, names[0]),)
     return (names, attrgetter(*names)) if names else None

@@ -30,6 +30,9 @@ def calls_of_edit(
     """The requests that set fields of an object, as few as possible; a sentence if one cannot be set."""
     kind = kinds.of(address)
     wanted = {name: request(kind.fields[name], value, ids) for name, value in values.items()}
+    # The request of such a field has no value: it would do the opposite.
+    if final := [name for name, value in wanted.items() if kind.fields[name].one_way and not value]:
+        return f"edit: no request takes back {', '.join(final)} of an existing {kind.name}"
     calls: list[Call] = []
     for verb in kind.update_verbs:
         carried = [field for field in kind.sent_by(verb.name) if field.name in wanted]

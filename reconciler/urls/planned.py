@@ -228,7 +228,9 @@ def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Add
 
 def _wildcards(redirects: list[Redirect], others: set[str], unlisted: Collection[str]) -> tuple[Wildcard, ...]:
     """The groups of these redirects."""
-    hosts = {urlsplit(url).netloc for url in others}
+    if not redirects:
+        return ()
+    hosts = {url.partition("://")[2].partition("/")[0] for url in others}
     rules = {redirect.source: redirect.target for redirect in redirects if "?" not in redirect.source}
     # Of a host that the ledger does not know, such as that of another environment, nobody knows which URLs there are.
     unlisted = {*unlisted, *(f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, rules) if parts.netloc not in hosts)}

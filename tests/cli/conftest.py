@@ -73,6 +73,9 @@ class Cli:
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
         assert result.exit_code in documented(words), f"the help of {words} does not list exit code {result.exit_code}"
+        assert result.exit_code == exits.DONE or result.output, f"{words} ended with {result.exit_code} without a word"
+        if result.exit_code != exits.DONE:
+            print(result.stderr)  # pytest shows it where a test fails later, because there is nothing on stdout
         if code is not None:
             assert result.exit_code == code, f"{words} ended with {result.exit_code}:\n{result.stdout}{result.stderr}"
         return result

@@ -7,9 +7,11 @@ import re
 import sqlite3
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Cli, applied_project
 from tests.documents import valid
+from tests.organizations import SEED
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"
@@ -219,3 +221,68 @@ def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, sai
     applied.write("known.yaml", text)
     assert said in applied("drift", PROJECT, "--baseline", "known.yaml", code=3).stderr
     assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3
+
+
+CASE = """version: 1
+project: case
+service: {sandbox: sandbox.db}
+defaults: {space: {duplicateOf: blank}}
+organizations:
+  acme:
+    id: org_acme
+    content:
+      - {space: blank, id: spc_blank, title: Blank, template: true}
+      - {space: guides, title: Guides}
+      - {space: api, title: API}
+    sites:
+      docs:
+        title: Docs
+        visibility: share-link
+        published: true
+        basename: docs
+        shareLinks: {partners: Partners}
+        structure:
+          - {section: guides, title: Guides, path: guides, spaces: [guides], default: true}
+          - {section: api, title: API, path: api, spaces: [api]}
+"""
+
+
+def case(cli: Cli) -> tuple[str, str]:
+    """The case, applied in `c`; the paths of its site and of its section `api`."""
+    cli.write("c/reconciler.yaml", CASE)
+    cli.write("seed.yaml", yaml.safe_dump(SEED))
+    cli("sandbox", "seed", "--db", "c/sandbox.db", "seed.yaml", code=0)
+    cli("apply", "c", "--yes", "--allow-exposure", "**", code=0)
+    known = {row["address"]: row["id"].rpartition("/")[2] for row in cli.json("state", "list", "c")["bindings"]}
+    site = f"/orgs/org_acme/sites/{known['acme/site/docs']}"
+    return site, f"{site}/sections/{known['acme/site/docs/section/api']}"
+
+
+@pytest.mark.parametrize(
+    ("edit", "drift_class"),
+    [
+        (("PATCH", "site", "-f", "basename=other", "-f", "visibility=public"), "exposing"),
+        (("PATCH", "site", "-f", "visibility=visitor-auth"), "exposing"),
+        (("DELETE", "section"), "deleting"),
+    ],
+    ids=["opened and moved", "for other readers", "deleted"],
+)
+def test_a_group_fails_on_every_class_that_it_belongs_to(cli: Cli, edit: tuple[str, ...], drift_class: str) -> None:
+    site, section = case(cli)
+    cli("api", *({"site": site, "section": section}.get(word, word) for word in edit), "--project", "c", code=0)
+    said = cli("drift", "c", "--fail-on", drift_class, code=2).stdout
+    stopped = "stop working" in said or "stops working" in said
+    assert cli("drift", "c", "--fail-on", "breaking-urls").exit_code == (2 if stopped else 0), said
+    assert stopped is ("visibility=visitor-auth" not in edit)
+    assert cli("drift", "c", "--fail-on", "cosmetic,access").exit_code == 0
+
+
+@pytest.mark.parametrize("readers", ["share-link", "public", "unlisted", "visitor-auth"])
+def test_a_path_that_breaks_urls_does_so_whoever_may_read_the_site_by_now(cli: Cli, readers: str) -> None:
+    site, section = case(cli)
+    cli("api", "PATCH", section, "-f", "path=rest", "--project", "c", code=0)
+    if readers != "share-link":
+        cli("api", "PATCH", site, "-f", f"visibility={readers}", "--project", "c", code=0)
+    drift = cli("drift", "c", "--fail-on", "breaking-urls", code=2).stdout
+    assert "/api/**" in drift
+    assert "/rest/" in drift

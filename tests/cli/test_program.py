@@ -5,6 +5,7 @@ What shells complete, tried in the shells themselves."""
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import re
@@ -204,6 +205,13 @@ def test_what_nobody_foresaw_is_a_defect_with_its_traceback_only_on_request() ->
     told = failing(ValueError("the s3cret-token is bad"), "-v")
     assert "Traceback" in told.stderr
     assert "s3cret-token" not in told.stderr
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(errno.EPIPE, "Broken pipe"), EOFError("no more")], ids=["a pipe", "an end"])
+def test_no_error_ends_a_command_without_a_word(error: Exception) -> None:
+    result = failing(error)
+    assert result.exit_code == exits.FAILED
+    assert f"this is a defect of Reconciler: {type(error).__name__}" in result.stderr
 
 
 def test_an_interrupt_has_its_code() -> None:

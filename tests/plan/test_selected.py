@@ -172,6 +172,21 @@ def test_a_target_that_is_deleted_takes_with_it_the_move_of_what_stays(moved_out
     assert moved_out.items(f"/collections/{moved_out.id('acme/collection/other')}/spaces")[0]["title"] == "Space kept"
 
 
+@pytest.mark.parametrize("way", ["removed", "a deleted line", "prune"])
+def test_a_run_that_deleted_its_target_can_be_started_again(org: Org, way: str) -> None:
+    content = [BLANK, collection("outer"), collection("other")]
+    top: dict[str, Any] = {"prune": {"collection": "all"}} if way == "prune" else {}
+    applied(org, {"content": content}, **top)
+    if way == "removed":
+        top["removed"] = [{"address": "acme/collection/outer", "action": "delete"}]
+    org.write({"content": [BLANK, collection("other")]}, **top)
+    target = Selection((Glob.parse("acme/collection/outer"),))
+    first = org.apply(selection=target)
+    assert [str(result.step.address) for result in first.results] == ["acme/collection/outer"]
+    assert selected(org, "acme/collection/outer").steps == ()
+    assert org.apply(selection=target).results == ()
+
+
 def test_a_container_is_not_deleted_while_the_move_of_its_content_is_excluded(moved_out: Org) -> None:
     plan = selected(moved_out, excludes=("acme/space/kept",))
     assert plan.steps == ()

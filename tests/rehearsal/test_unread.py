@@ -83,6 +83,7 @@ def _knows_what_it_lacks(folder: Path, number: int | None, ends: str = "") -> No
             page = rendered(document)
             assert "every published URL answers" not in text + page, path
             assert ">None<" not in page, path
+            assert "No differences" not in page, path
             assert "Could not be read, and is not part of the copy" in text, path
             assert service.writes == []
 

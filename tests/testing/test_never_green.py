@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 from dataclasses import fields
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from reconciler import exits
 from reconciler.cli.option_table import ROWS
 from reconciler.run.operation import EVERYTHING, Limits
+from reconciler.sandbox.header import SECRET
+from reconciler.sandbox.server import embedded
+from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import PROJECT, mismatches, outcome, small
 
@@ -26,6 +31,31 @@ def test_a_page_that_answers_answers_under_every_spelling_of_its_url(cli: Cli) -
     assert [message for _, message, *_ in mismatches(document)] == [f"{url} answers anyone, and must not" for url in SPELLINGS]
     lines = [f"{{url: {json.dumps(url)}, shows: acme/space/guides}}" for url in SPELLINGS]
     outcome(cli, f"tests: [{{name: a, expect: [{', '.join(lines)}]}}]", code=exits.DONE)
+
+
+ASKED = (
+    "/start", "/START", "/start%20", "/start%2F", "/%2Fstart", "//start", "/pro//", "/start/", "/start?x=1", "/start%3Fx=1", "/start%23a",
+    "/start;a=1", "/%73tart", "/start%00", "/start%09", "/salaries", "/", "/start/start", "/start/page", "/start//page",
+    "/start/page//", "/start/%2Fpage",
+)  # fmt: skip
+
+
+def test_a_url_answers_in_a_test_where_it_answers_over_http(cli: Cli) -> None:
+    small(cli)("apply", ".", "--sandbox", "living.db", "--yes", "--allow-exposure", "**", code=exits.DONE)
+    answering = set()
+    with embedded(cli.root / "living.db") as running:
+        asks = {HEADER: Reader(address=True).model_dump_json(), SECRET: running.token}
+        for url in ASKED:
+            connection = http.client.HTTPConnection("127.0.0.1", urlsplit(running.base_url).port or 0, timeout=10)
+            connection.request("GET", f"/published/docs{url}", headers=asks)
+            if connection.getresponse().status == 200:
+                answering.add(url)
+            connection.close()
+    assert {"/start", "/start%2F", "//start", "/"} <= answering < {*ASKED}
+    for says, wrong in (("true", {*ASKED} - answering), ("false", answering)):
+        lines = [f"{{url: {json.dumps(url)}, answers: {says}}}" for url in ASKED]
+        document = outcome(cli, f"tests: [{{name: a, expect: [{', '.join(lines)}]}}]", code=exits.FAILED)
+        assert {message.split(" ")[0] for _, message, *_ in mismatches(document)} == wrong
 
 
 DELETED = """\
@@ -48,6 +78,13 @@ def test_nothing_that_was_deleted_meets_an_expectation(cli: Cli) -> None:
     assert {line for line, *_ in mismatches(document)} == set(range(5, 12)), mismatches(document)
     hidden = DELETED.replace("sees: [", "mustNotSee: [").split("      - {field")[0]
     outcome(cli, hidden, code=exits.DONE)
+
+
+def test_an_edit_that_no_request_can_make_fails(cli: Cli) -> None:
+    edit = "{edit: {address: acme/site/docs, set: {published: false}}}"
+    text = f"tests: [{{name: a, steps: [apply, {edit}], expect: [{{url: /start, answers: true}}]}}]"
+    found = mismatches(outcome(small(cli), text, code=exits.FAILED))
+    assert [message for _, message, *_ in found] == ["edit: no request takes back published of an existing site"]
 
 
 PROTECTED = """\

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, strategies as st
 
+import reconciler
 from reconciler.address import Address
-from reconciler.model import Action, Source
+from reconciler.model import Action, AnsweringUrls, PageUrl, Plan, SiteUrls, Source
 from reconciler.text.redact import LONG, MASK, Mask
 
 SECRET = "hunter2"
@@ -66,6 +68,21 @@ def test_every_text_is_masked_wherever_it_is_and_nothing_else_changes(data: Any)
 @given(DATA)
 def test_data_without_a_secret_is_the_same_object(data: Any) -> None:
     assert Mask(["another secret"]).data(data) is data
+
+
+def test_what_no_report_reads_is_not_searched() -> None:
+    address = Address(("acme",))
+    url = PageUrl(f"https://docs.acme.example/{SECRET}", "pag", SECRET, address, address)
+    urls = SiteUrls(answering_before=AnsweringUrls({url.url: url}))
+    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,), site_urls=urls))
+    assert plan.notes == (MASK,)
+    assert plan.site_urls is urls
+
+
+def test_no_report_reads_the_urls_that_answer() -> None:
+    """Their texts are not masked."""
+    modules = (Path(reconciler.__file__).parent / "report").rglob("*.py")
+    assert [module for module in modules if "site_urls" in module.read_text(encoding="utf-8")] == []
 
 
 def test_a_secret_at_the_end_of_a_long_list_of_values_is_masked_each_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -165,6 +166,35 @@ def killed(cli: Cli, where: str, *words: str) -> None:
         process.kill()
         process.wait()
         _wait(cli)
+    assert process.returncode == -signal.SIGKILL
+
+
+def killed_before_the_files(cli: Cli) -> None:
+    """An apply of one request whose process is killed when the ledger says what answers after it, and before it writes its files.
+
+    An author deletes the page `tune` during the run, so that it warns in between; nobody reads its full stderr, so it waits there.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while os.write(writer, b" "):
+            pass
+    os.set_blocking(writer, True)
+    _wait(cli, {"operation": WRITES, "seconds": 0.5, "nth": [1]})
+    process = processes.Popen([sys.executable, "-m", "reconciler", "apply", "p", "-q", *ALLOWED], cwd=cli.root, stderr=writer)
+    try:
+        _until_one_waits(cli, process)
+        process.send_signal(signal.SIGSTOP)
+        rename_page(cli, "pag_use_tune", None)
+        _wait(cli)
+        process.send_signal(signal.SIGCONT)
+        while "/use/tune" in cli("urls", "list", "p", code=0).stdout:
+            assert process.poll() is None, "it ended before it was killed"
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reader)
+        os.close(writer)
     assert process.returncode == -signal.SIGKILL
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, Source, UrlReason
 from reconciler.text.urls import pattern_problem
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, patterns_of, url_matches
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, patterns_of, recorded_url, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, redirected, reorganized, url_of
 
 
@@ -242,3 +242,23 @@ def test_a_folder_in_which_everything_dies_is_one_pattern() -> None:
     assert patterns_of(urls, [f"{ROOT}/v2/a"], [], [ROOT]) == ["/v1/**"]
     assert patterns_of(urls, [f"{ROOT}/v1"], [], [ROOT]) == [f"/v1/{name}" for name in "abcde"]
     assert patterns_of(urls, [], [ROOT], [ROOT]) == [f"/v1/{name}" for name in "abcde"], "a page of the site may be there"
+
+
+PARTS = st.lists(
+    st.sampled_from(
+        ["a", "B", "é", "%C3%A9", "%c3", "%20", " ", "%2E", ".", "..", "/", "//", "%2F", "%41", "~", "+", "?q=1", "#x", "*", "\n"]
+    )
+)
+
+
+@given(host=st.sampled_from(["docs.acme.example", "Docs.acme.example", "docs.acme.example:443", "docs.acme.example:8443"]), parts=PARTS)
+def test_a_url_is_recorded_in_its_one_spelling(host: str, parts: list[str]) -> None:
+    url = f"https://{host}/{''.join(parts)}"
+    assert recorded_url(url) == canonical(url)
+    assert recorded_url(recorded_url(url)) == recorded_url(url)
+
+
+@given(host=st.sampled_from(["127.0.0.1:4711", "localhost", "LOCALHOST:80", "[::1]:8080", "127.0.0.1"]), parts=PARTS)
+def test_a_sandbox_has_one_host_without_a_port(host: str, parts: list[str]) -> None:
+    path = "".join(parts)
+    assert recorded_url(f"http://{host}/{path}") == canonical(f"http://127.0.0.1/{path}")

@@ -21,6 +21,7 @@ from tests.urls.settling import (
     declare,
     edit,
     killed,
+    killed_before_the_files,
     move_section,
     published,
     rename_page,
@@ -247,6 +248,27 @@ def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli:
     killed(cli, where)
     apply(cli, docs=before)
     assert not {"/docs/use/install", "/docs/use/run", "/docs/v1/past", "/docs/start/welcome"} & table(cli).keys()
+    settled(cli)
+
+
+@pytest.mark.parametrize("way", ["apply", "export", "given up"])
+def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_loses_no_redirect(cli: Cli, way: str) -> None:
+    before = site("docs", {**PATHS, "old": "v1"})
+    apply(cli, docs=before)
+    declare(cli, docs=site("docs", {**PATHS, "use": "learn", "old": "v1"}))
+    killed_before_the_files(cli)
+    assert not (cli.root / "p/redirects").exists()
+    assert "answers" in cli("urls", "where", f"{BASE}/docs/learn/run", "p", code=0).stdout
+    if way == "export":
+        cli("urls", "export", "p", "--write", code=0)
+    else:
+        apply(cli, **({"docs": before} if way == "given up" else {}))
+    if way == "given up":
+        assert table(cli)["/docs/learn/run"] == "/docs/use/run"
+        assert not {"/docs/use/install", "/docs/use/run", "/docs/use/tune"} & table(cli).keys()
+    else:
+        assert table(cli)["/docs/use/run"] == "/docs/learn/run"
+        assert not {"/docs/learn/install", "/docs/learn/run", "/docs/use/tune"} & table(cli).keys()
     settled(cli)
 
 

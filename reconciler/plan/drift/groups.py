@@ -291,11 +291,11 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
     deleted = {drifted.address for drifted in cause.resources if drifted.status is DriftWord.DELETED}
     if cause.unmanaged is not None:
         kind = kinds[cause.unmanaged.kind]
-        drift_class = DriftClass.ACCESS if kind.lets else DriftClass.EXPOSING
+        classes = [DriftClass.ACCESS if kind.lets else DriftClass.EXPOSING]
         wider = [kind.lets] if kind.lets else []
         addresses: tuple[Address, ...] = (worlds.called(cause.keys[0]),)
     else:
-        drift_class = _class(kinds, cause, wider, narrower, looser)
+        classes = [*_classes(kinds, cause, wider, narrower, looser)]
         addresses = tuple(drifted.address for drifted in _outermost_first(cause))
     # Of an unmanaged object, only what it gives access to is news.
     itself = set(addresses) if cause.unmanaged is not None else set()
@@ -309,8 +309,9 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
         [str(addresses[0]), bare(cause.keys[0][1])]
     ]
     return DriftGroup(
-        _digest(parts), drift_class, addresses, tuple(cause.resources), cause.unmanaged, effects, tuple(readers), tuple(cause.urls), bounds
-    )
+        _digest(parts), classes[0], addresses, tuple(cause.resources), cause.unmanaged, effects, tuple(readers), tuple(cause.urls), bounds,
+        also=frozenset(classes[1:]),
+    )  # fmt: skip
 
 
 def _outermost_first(cause: _Cause) -> list[Drifted]:
@@ -322,17 +323,20 @@ def _outermost_first(cause: _Cause) -> list[Drifted]:
     return sorted(cause.resources, key=rank)
 
 
-def _class(kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]) -> DriftClass:
+def _classes(
+    kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]
+) -> Iterator[DriftClass]:  # fmt: skip
+    """What the changes mean, the worst first."""
     deleted = [kinds[drifted.kind] for drifted in cause.resources if drifted.status is DriftWord.DELETED]
-    if cause.gains or wider:
-        return DriftClass.EXPOSING
-    if any(not kind.lets for kind in deleted):
-        return DriftClass.DELETING
-    if deleted or cause.losses or narrower:
-        return DriftClass.LOCKING_OUT
-    if cause.urls or cause.ends_urls:
-        return DriftClass.BREAKING_URLS
-    return DriftClass.LOOSENING_RULES if looser else DriftClass.COSMETIC
+    meanings: dict[DriftClass, object] = {
+        DriftClass.EXPOSING: cause.gains or wider,
+        DriftClass.DELETING: any(not kind.lets for kind in deleted),
+        DriftClass.LOCKING_OUT: deleted or cause.losses or narrower,
+        DriftClass.BREAKING_URLS: cause.urls or cause.ends_urls,
+        DriftClass.LOOSENING_RULES: looser,
+    }
+    meant = [drift_class for drift_class, so in meanings.items() if so]
+    yield from meant or [DriftClass.COSMETIC]
 
 
 def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tuple[list[str], bool, list[str]]:

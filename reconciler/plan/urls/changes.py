@@ -94,15 +94,15 @@ def answering(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) 
     read."""
     names = site_urls.names
     pages = page_urls(tuple(variant for variant in variants if variant.is_open), site_urls, trees)
-    public = {page.url: page for page in (replace(page, url=recorded_url(page.url)) for page in pages)}
-    urls: dict[str, set[str]] = {}
+    public = {url: page if page.url == url else replace(page, url=url) for page in pages for url in (recorded_url(page.url),)}
+    urls: dict[str, set[str]] = {}  # of what is not open
     unread, created = set[str](), set[str]()
     for variant in variants:
         tree, bases = trees.get(variant.space), {*variant.bases.values()} or {variant.root}
         if not isinstance(tree, PageTree) or not variant.bases:
             (created if variant.space in site_urls.created or not variant.bases else unread).update(bases)
             continue
-        for base in bases:
+        for base in () if variant.is_open else bases:
             for url, page in ((base, tree.pages[0]), *((_url(base, page), page) for page in tree.pages)) if tree.pages else ():
                 urls.setdefault(recorded_url(url), set()).add(page.id)
     closed = {url for variant in variants if not variant.is_open for url in variant.bases.values() or (variant.root,)}
@@ -128,7 +128,8 @@ def readable_spaces(site_urls: SiteUrls) -> frozenset[Key]:
 def with_answering(plan: Plan, trees: Trees) -> Plan:
     """The plan with every URL that answers before it and after it. `trees`: of all spaces that anybody can read."""
     urls = plan.site_urls
-    before, after = (answering(variants, urls, trees) for variants in (urls.readable_before, urls.readable_after))
+    before = answering(urls.readable_before, urls, trees)
+    after = before if urls.readable_after == urls.readable_before else answering(urls.readable_after, urls, trees)
     return replace(plan, site_urls=replace(urls, answering_before=before, answering_after=after))
 
 

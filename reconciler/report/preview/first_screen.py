@@ -66,10 +66,13 @@ class ChartBar:
 
 @dataclass(frozen=True)
 class SiteCard:
+    """`differences`: how many, in words."""
+
     id: str
     title: str
     url: str
     number: int
+    differences: str
     sentences: Sequence[str]
 
 
@@ -112,7 +115,7 @@ def first_screen(document: Data) -> FirstScreen:
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
         columns=[_gained(document), _lost(document), _urls(document), _deleted(document)],
-        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])[:SITES]],
+        sites=[_card(site, document["unread"]) for site in sorted(document["sites"], key=lambda site: -site["differences"])[:SITES]],
         other_sites=max(0, len(document["sites"]) - SITES),
         notes=_notes(document),
         calm=worst is None and not document["unread"],
@@ -284,7 +287,7 @@ def _deleted(document: Data) -> Column:
     return Column("Deleted", count(len(deleted), "object"), "bad", lines[:NAMED], max(0, len(lines) - NAMED))
 
 
-def _card(site: Data) -> SiteCard:
+def _card(site: Data, unread: Sequence[str]) -> SiteCard:
     pages = (("movedPages", "moves", "move"), ("deadPages", "no longer answers", "no longer answer"), ("newPages", "is new", "are new"))
     spaces = (("opened", "has new readers", "have new readers"), ("closed", "loses readers", "lose readers"))
     sentences = [
@@ -293,7 +296,8 @@ def _card(site: Data) -> SiteCard:
         for key, singular, plural in rows
         if site[key]
     ]
-    return SiteCard(site["id"], site["title"], site["url"], site["differences"], sentences)
+    number, none = site["differences"], "Not all known" if unread else "No differences"
+    return SiteCard(site["id"], site["title"], site["url"], number, count(number, "difference") if number else none, sentences)
 
 
 def _notes(document: Data) -> list[Note]:

@@ -24,7 +24,7 @@ from reconciler.sandbox.served.look import Look, look_of
 from reconciler.sandbox.served.text import OPENED, Text, text_of
 from reconciler.sandbox.service import Caller, Service
 from reconciler.sandbox.sites.conditions import UNSIGNED
-from reconciler.sandbox.sites.pages import PublishedPage, SitePage, SitePages
+from reconciler.sandbox.sites.pages import PublishedPage, SitePage, SitePages, plain
 from reconciler.sandbox.sites.readers import Reader, Shown
 from reconciler.sandbox.sites.structure import levels, published_url
 from reconciler.sandbox.store import Object, Store
@@ -135,7 +135,7 @@ class ServedSite:
 
     def at(self, path: str) -> PublishedPage | None:
         """What answers at a path for this reader."""
-        return self.answers.get(path.strip("/"))
+        return self.answers.get(plain(path))
 
     # -- URLs ----------------------------------------------------------------------------------------------------------------------
 

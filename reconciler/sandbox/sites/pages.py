@@ -134,7 +134,12 @@ class SitePages:
 
     def at(self, path: str) -> PublishedPage | None:
         """What answers at a path of the site; None where nothing does for this reader."""
-        return self.answers().get(path.strip("/"))
+        return self.answers().get(plain(path))
+
+
+def plain(path: str) -> str:
+    """A path as pages have it: no slash at its begin and its end, and no two in a row, which web servers read as one."""
+    return "/".join(filter(None, path.split("/")))
 
 
 def _walk(pages: list[Object], depth: int) -> Iterator[SitePage]:

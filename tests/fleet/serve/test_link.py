@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from reconciler.fleet.store import FleetDatabase
 from tests import processes
@@ -24,12 +25,14 @@ SECONDS = 60.0
 
 
 @contextmanager
-def serving(folder: Path, url: str, *, terminal: bool) -> Iterator[str]:
-    """What `fleet serve` shows until it is ready."""
+def serving(folder: Path, url: str, *, terminal: bool, command: str = "serve") -> Iterator[str]:
+    """What `fleet serve`, or `fleet up`, shows until its dashboard is ready."""
+    (folder / "fleet.yaml").write_text("version: 1\nprojects: []\n", encoding="utf-8")
+    more = ("--data", str(folder / "data")) if command == "up" else ()
     ours, theirs = pty.openpty() if terminal else os.pipe()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
     process = processes.Popen(
-        [sys.executable, "-m", "reconciler", "fleet", "serve", "--port", "0", "--database", url],
+        [sys.executable, "-m", "reconciler", "fleet", command, "--port", "0", "--database", url, *more],
         cwd=folder, env={**environ, "HOME": str(folder), "TERM": "xterm", "COLUMNS": "300"},
         stdin=theirs if terminal else subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
@@ -48,8 +51,9 @@ def serving(folder: Path, url: str, *, terminal: bool) -> Iterator[str]:
         os.close(ours)
 
 
-def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: FleetDatabase, fleet_url: str) -> None:
-    with serving(tmp_path, fleet_url, terminal=True) as shown:
+@pytest.mark.parametrize("command", ["serve", "up"])
+def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: FleetDatabase, fleet_url: str, command: str) -> None:
+    with serving(tmp_path, fleet_url, terminal=True, command=command) as shown:
         found = READY.search(shown)
         assert found is not None, shown
         assert "(hidden)" not in shown
@@ -61,9 +65,10 @@ def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: Fl
             assert other.get(found[1]).status_code != 200, "a link logs in once"
 
 
+@pytest.mark.parametrize("command", ["serve", "up"])
 def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
-    tmp_path: Path, database: FleetDatabase, fleet_url: str
+    tmp_path: Path, database: FleetDatabase, fleet_url: str, command: str
 ) -> None:
-    with serving(tmp_path, fleet_url, terminal=False) as shown:
+    with serving(tmp_path, fleet_url, terminal=False, command=command) as shown:
         assert "/login?token=(hidden)" in shown
         assert "shown on a terminal only: start the command in one" in shown

@@ -125,7 +125,7 @@
       h("p", {}, stepName(row), row.address && h("span", { class: "soft" }, " of " + row.address)),
       h("p", { class: "soft small mono" }, broken(row.request)),
       h("p", {}, `${count(row.deadUrls, "published URL")} ${row.deadUrls === 1 ? "answers" : "answer"} 404${row.deadFor?.length ? " to " + row.deadFor.join(", ") : ""}, and ${row.opened ? count(row.opened, "object") + " can be read by somebody new" : `nobody can read more${report.unread.length ? " of what could be read" : ""}`}.`),
-      h("p", { class: "soft small" }, alone.length ? `By this request: ${alone.join(", ")}.` : "This request changes nothing that a reader sees."),
+      h("p", { class: "soft small" }, alone.length ? `By this request: ${alone.join(", ")}.` : ifCertain("This request changes nothing that a reader sees.")),
       h("p", { class: "pager" }, after > 1 && h("a", { href: `#/requests/${after - 1}` }, "Previous"), after < steps().length && h("a", { href: `#/requests/${after + 1}` }, "Next")),
       part("Newly readable", byReader([...state.opened.values()]), readerRow(after), ifCertain("Nobody can read more than at the start.")),
       part("No longer readable", byReader([...state.closed.values()]), readerRow(after), ifCertain("Nobody can read less than at the start.")),
@@ -169,7 +169,7 @@
     const events = data.moments.flatMap((row, index) => [["gained", "can read it"], ["lost", "can no longer read it"]].map(([key, verb]) => [index + 1, row[key].filter(([, other]) => other === object).map(([reader]) => who(reader)), verb])).filter(([, readers]) => readers.length);
     return [h("p", { class: "over" }, h("a", { href: "#/readers" }, "Readers")), h("h1", { tabindex: -1 }, "Who reads ", objectName(item)), h("p", { class: "soft" }, broken(objectNote(item)), item.created ? "; the plan creates it" : ""),
       last > 0 && h("p", { class: "field" }, h("label", { for: "after" }, "After request"), number, h("span", { class: "soft small" }, `of ${last}`), range), at,
-      part("Changes on the way", events, ([after, readers, verb]) => h("li", {}, h("a", { href: `#/requests/${after}` }, `Request ${after}`), `: ${readers.join(", ")} ${verb}`), "Its readers do not change.")];
+      part("Changes on the way", events, ([after, readers, verb]) => h("li", {}, h("a", { href: `#/requests/${after}` }, `Request ${after}`), `: ${readers.join(", ")} ${verb}`), ifCertain("Its readers do not change."))];
   }
 
   // -- sites --------------------------------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@
       const cards = overview.querySelector(".rh-sites > ul");
       if (cards?.children.length === report.sites.length) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
       const rows = [...report.sites].sort((one, other) => other.differences - one.differences);
-      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(rows, (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site.id)}` }, site.title), h("small", {}, site.differences ? count(site.differences, "difference") : "no differences", ", ", broken(short(site.url))))))];
+      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(rows, (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site.id)}` }, site.title), h("small", {}, site.differences ? count(site.differences, "difference") : report.unread.length ? "not all known" : "no differences", ", ", broken(short(site.url))))))];
     }
     const offered = readersOn(id), asked = offered.find((reader) => data.readers[reader].reader === query.get("as"));
     const reader = asked ?? offered.find((candidate) => compare(id, candidate).before.open || compare(id, candidate).after.open) ?? offered[0] ?? "";
@@ -338,7 +338,7 @@
 
   function differences({ found, link }) {
     const rows = [...found.names, ...found.groups];
-    if (!rows.length) return h("p", { class: "soft" }, "This reader sees the same as before.");
+    if (!rows.length) return h("p", { class: "soft" }, ifCertain("This reader sees the same as before."));
     return list(rows, (row) => {
       if (row.text) return h("li", {}, h("div", {}, tag(row.status), h("span", {}, row.text, h("small", {}, row.note))));
       const pages = `${count(row.rows.length, "page")}, ${short(row.from)}${row.to && row.to !== row.from && ["moved", "gone"].includes(row.status) ? ` → ${short(row.to)}` : ""}`;
@@ -396,7 +396,7 @@
     return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, title), where,
       former && h("p", {}, `Its content is at ${short(former.url)}.`),
       elsewhere.length > 0 && h("p", {}, `Its content is at ${short(elsewhere[0].url)}, which this reader cannot read.`),
-      key && side === "after" && !places.length && !elsewhere.length && h("p", { class: "soft" }, "No site shows its content any more."));
+      key && side === "after" && !places.length && !elsewhere.length && h("p", { class: "soft" }, ifCertain("No site shows its content any more.")));
   }
   // Who reads a page on one side: on this site, and anywhere.
   const objectOf = cached((id) => data.objects.findIndex((object) => object.id === id));
