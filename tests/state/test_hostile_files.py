@@ -60,6 +60,22 @@ def test_what_is_not_a_table_of_ours_is_refused_before_anything_is_read(cli: Cli
         assert "--state" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "states SET environment = x'ff', project = x'ff'", "states SET digest_key = 9223372036854775807", "states SET serial = 'x'",
+        "bindings SET address = x'00'", "bindings SET place_index = 'x'", "fields SET seen = x'ff'", "runs SET started = x'ff'",
+        "runs SET exit_code = 'x'", "leases SET epoch = 'x'", "journal SET step = x'00'", "outcomes SET status = x'ff'",
+        "rules SET value = x'ff'",
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_damage_and_no_defect(cli: Cli, change: str) -> None:
+    poison(cli.root / STATE, f"PRAGMA foreign_keys=OFF; UPDATE OR IGNORE {change}")
+    said = [cli(*words).stderr for words in (*COMMANDS, ("show", "last", "p"))]
+    assert any("[RC-state-damaged]" in text for text in said), said
+    assert not any("RC-defect" in text for text in said), said
+
+
 SANDBOX_ATTACKS: Final[dict[str, str]] = {
     "meta is a view": f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} SELECT 'identity' AS key, i AS value FROM n WHERE i < 0",
     "objects is a view": f"DROP TABLE objects; CREATE VIEW objects AS {ENDLESS} SELECT i AS id FROM n",
