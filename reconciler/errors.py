@@ -23,6 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
+
+PROBLEMS_MAX: Final = 1_000  # of one `ConfigError`; nobody reads more, and suggestions take time
 
 
 class ReconcilerError(Exception):

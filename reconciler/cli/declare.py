@@ -12,7 +12,7 @@ import click
 
 from reconciler.address import Address, Glob
 from reconciler.cli import env_file
-from reconciler.errors import ConfigError, os_reason
+from reconciler.errors import PROBLEMS_MAX, ConfigError, os_reason
 from reconciler.links import open_named
 from reconciler.run.operation import STDIN
 from reconciler.text.urls import pattern_problem
@@ -134,7 +134,7 @@ def env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]
         values |= given
         problems += wrong
     if problems:
-        raise ConfigError(problems, sensitive=frozenset(values.values()))
+        raise ConfigError(problems, more=len(problems) >= PROBLEMS_MAX, sensitive=frozenset(values.values()))
     for name, value in values.items():
         os.environ.setdefault(name, value)
     return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from reconciler.errors import Problem
+from reconciler.errors import PROBLEMS_MAX, Problem
 from reconciler.run.operation import VARIABLES
 
 _LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[^\s=#'\"]+)[ \t]*=[ \t]*", re.ASCII)
@@ -22,7 +22,7 @@ FORM: Final = f"write {VARIABLES}NAME=VALUE"
 
 
 def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
-    """The values of a file, and its errors. A later line wins. Nothing in a value is expanded."""
+    """The values of a file, and its errors, at most `PROBLEMS_MAX`. A later line wins. Nothing in a value is expanded."""
     try:
         rest = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -30,7 +30,7 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
     values: dict[str, str] = {}
     problems: list[Problem] = []
     at, line, counted = 0, 1, 0  # the lines before `counted` are in `line`: counting all again for each would never end
-    while at < len(rest):
+    while at < len(rest) and len(problems) < PROBLEMS_MAX:
         line, counted = line + rest.count("\n", counted, at), at
         if (blank := _REST.match(rest, at)) is not None and blank.end() > at:
             at = blank.end()

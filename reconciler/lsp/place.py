@@ -14,7 +14,7 @@ from typing import Final, Literal
 from reconciler.lsp.text import Text
 
 LINES_MAX: Final = 100_000  # above the cursor that are looked at
-LINE_MAX: Final = 10_000  # characters before the cursor on its line; more are not looked at
+LINE_MAX: Final = 10_000  # characters before the cursor on its line, or inside the brackets around it; more are not looked at
 FLOW_MAX: Final = 20  # lines that a list or map in brackets may have above the cursor
 
 _LINE: Final = re.compile(
@@ -208,6 +208,8 @@ def _flow(text: Text, number: int, before: str, parts: _Line) -> tuple[_Line, tu
             return None
         parts = line
         content = f"{line.rest} {content}"
+        if len(content) > LINE_MAX:
+            return None
     return None
 
 

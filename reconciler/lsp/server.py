@@ -6,9 +6,12 @@ Checks run in one thread beside the loop, so an answer does not wait for them. W
 from __future__ import annotations
 
 import gc
+import io
 import logging
 import os
+import select
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Final
 
@@ -101,16 +104,42 @@ def _synchronize(server: LanguageServer, session: Session, checking: Checking) -
             await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-def serve(kinds: Kinds, *, repository: str, now: Callable[[], datetime]) -> None:
-    """Serve on stdin and stdout until the editor ends it."""
+class _Input(io.RawIOBase):
+    """Standard input until its end, or until `stop`: the library waits for it in a thread, which no signal interrupts."""
+
+    def __init__(self) -> None:
+        self._stopped, self._stop = os.pipe()
+
+    def stop(self) -> None:
+        os.write(self._stop, b"x")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._stopped in select.select([0, self._stopped], [], [])[0]:
+            return 0
+        return os.readv(0, [buffer])
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._stopped)
+            os.close(self._stop)
+        super().close()
+
+
+def serve(
+    kinds: Kinds, *, repository: str, now: Callable[[], datetime], stopping: Callable[[Callable[[], object]], AbstractContextManager[None]]
+) -> None:
+    """Serve on stdin and stdout until the editor ends it. `stopping`: a block in which a signal calls a function."""
     # The library logs each refusal with a traceback on stderr, where an editor may never read it: a full pipe would stop the server. What
     # fails is in the answer.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
-        # Copies: the library closes them at the end, and the program still has to flush its own.
-        with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
-            create(kinds, repository=repository, now=now).start_io(stdin, stdout)
+        # A copy: the library closes it at the end, and the program still has to flush its own.
+        with _Input() as source, stopping(source.stop), os.fdopen(os.dup(1), "wb") as stdout:
+            create(kinds, repository=repository, now=now).start_io(io.BufferedReader(source), stdout)
     finally:
         gc.set_threshold(*before)

@@ -18,10 +18,11 @@ import httpx2
 
 from reconciler.errors import UsageError
 
-METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
-"""Addresses of the metadata services of clouds that are not link-local: Alibaba, Oracle, and Amazon by IPv6."""
+METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254")))
+"""Addresses of the metadata services of clouds that are not link-local: Alibaba, Oracle, Azure, and Amazon and Google by IPv6."""
 
-NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+NAT64: Final = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+"""Of the internet, and of a local network, which may use any part of the second one with the address of IPv4 at the end."""
 OF_MACHINE: Final = "an address of the link-local network, or one at which clouds keep credentials of machines, which is not asked"
 
 
@@ -73,7 +74,7 @@ def is_of_machine(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> boo
     inner: ipaddress.IPv4Address | None = None
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
-        if address in NAT64:
+        if any(address in network for network in NAT64):
             inner = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.is_link_local or address in METADATA or (inner is not None and is_of_machine(inner))
 

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +18,7 @@ from typing import Any
 
 APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
 BUSY = 10_000  # milliseconds a writer waits for another process
+MANY_FILES = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that names another one
 
 SCHEMA = """
 create table if not exists meta (key text primary key, value text not null);
@@ -67,7 +69,26 @@ class Distrusting(sqlite3.Connection):
 
 
 def _log(db: Path) -> Path:
-    return db.with_name(f"{db.name}-wal")
+    return _beside(db, "-wal")
+
+
+def _beside(db: Path, end: str) -> Path:
+    return Path(f"{os.path.realpath(db)}{end}")  # where SQLite looks for it, if a link leads to the file
+
+
+def _check_beside(db: Path) -> None:
+    """Raise `NotASandbox` if what SQLite would open beside a file is none, since it waits for the writer of a pipe; or if it is the journal
+    of a transaction over several files, because SQLite deletes the file that the last bytes of that journal name, whatever it is."""
+    for path in (_beside(db, end) for end in ("-journal", "-wal", "-shm")):
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise NotASandbox(f"{path}, beside the sandbox, is not a file; remove it, or choose another sandbox")
+    journal = _beside(db, "-journal")
+    if not journal.exists():
+        return
+    with journal.open("rb") as file:
+        file.seek(-min(len(MANY_FILES), journal.stat().st_size), os.SEEK_END)
+        if file.read() == MANY_FILES:
+            raise NotASandbox(f"{journal}, beside the sandbox, would have SQLite delete another file; remove it, or choose another sandbox")
 
 
 @cache
@@ -113,6 +134,7 @@ class File:
     def __init__(self, db: Path, *, new_id: Callable[[str], str] | None = None) -> None:
         self.db = db
         self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_hex(6)}")
+        _check_beside(db)
         db.parent.mkdir(parents=True, exist_ok=True)  # raises OSError, as everything here does where the disk is the reason
         self.created = not db.exists() or db.stat().st_size == 0
         if self.created:
@@ -236,6 +258,7 @@ class File:
 
 def identity_of(db: Path) -> str:
     """The identity in a file, which is only read: it may be on a disk that cannot be written. Raises `NotASandbox`."""
+    _check_beside(db)
     for how in ("mode=ro", "mode=ro&immutable=1"):  # SQLite writes beside a file with a log, unless nobody else can
         connection = sqlite3.connect(f"{db.absolute().as_uri()}?{how}", uri=True, timeout=BUSY / 1000, factory=Distrusting)
         try:

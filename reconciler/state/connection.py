@@ -32,11 +32,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final
 
-from reconciler.state.tables.schema import TABLES, creating
+from reconciler.state.tables.schema import TABLES, TYPES, creating
+from reconciler.state.tables.values import damaged
 
 SCHEMA: Final = "reconciler"  # of PostgreSQL, where a database may be shared with other programs
 Values = Mapping[str, Any]
 
+_TYPES: Final = {"TEXT": str, "INTEGER": int, "BOOLEAN": int, "FLOAT": float, "BLOB": bytes}
 _LIST: Final = re.compile(r"\bIN :(\w+)")
 _VALUE: Final = re.compile(r":(\w+)")
 _TABLE: Final = re.compile(rf"\b(FROM|JOIN|INTO|UPDATE|TABLE|EXISTS|REFERENCES|ON) ({'|'.join(TABLES)})\b(?!\.)")
@@ -53,7 +55,9 @@ class Connection:
     def rows(self, sql: str, /, **values: Any) -> list[Any]:
         """Every row of the result, as a named tuple."""
         cursor = self.execute(sql, values)
-        return [*map(_row_of(tuple(column[0] for column in cursor.description))._make, cursor.fetchall())]
+        names, rows = tuple(column[0] for column in cursor.description), cursor.fetchall()
+        self.check(names, rows)
+        return [*map(_row_of(names)._make, rows)]
 
     def row(self, sql: str, /, **values: Any) -> Any:
         """The first row of the result; None where there is none."""
@@ -62,8 +66,12 @@ class Connection:
 
     def value(self, sql: str, /, **values: Any) -> Any:
         """The first column of the first row; None where there is none."""
-        row = self.execute(sql, values).fetchone()
-        return None if row is None else row[0]
+        cursor = self.execute(sql, values)
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        self.check((cursor.description[0][0],), [row[:1]])
+        return row[0]
 
     def run(self, sql: str, /, **values: Any) -> int:
         """Run a statement that returns no rows; the number of rows it changed."""
@@ -78,6 +86,9 @@ class Connection:
     def execute(self, sql: str, values: Values | Sequence[Values]) -> Any:
         """The cursor of a statement; every statement of the state passes here. `values`: of one execution, or of many."""
         raise NotImplementedError
+
+    def check(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Raise StateError for values of another type than that of their columns."""
 
     @contextmanager
     def transaction(self, begin: str, *, keep: bool = True) -> Iterator[Connection]:
@@ -122,6 +133,13 @@ class SqliteConnection(Connection):
         # SQLite has no arrays. A list of questions marks is limited to 999 of them in old versions, a text of JSON is not.
         lists = {name: json.dumps(value) for name, value in values.items() if isinstance(value, list)}
         return self.raw.execute(_for_sqlite(sql), {**values, **lists} if lists else values)
+
+    def check(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        # a column of SQLite takes values of any type, whatever its own is
+        for name, values in zip(names, zip(*rows, strict=True), strict=False):
+            types = TYPES.get(name)
+            if types is not None and not {*map(type, values)} <= {type(None), *(_TYPES[sort] for sort in types)}:
+                raise damaged(f"a value of {name}")
 
     @property
     def usable(self) -> bool:

@@ -6,10 +6,14 @@ contains explains. `SqliteConnection.others` refuses what is not a table of ours
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
+
+from reconciler.links import open_regular
 
 LOOK: Final = 100_000  # instructions of SQLite's virtual machine between two looks at their number
 # Instructions of a transaction that reads, whatever the file contains, and more for each byte of it: a reading of all of it takes less than
@@ -18,6 +22,10 @@ STEPS_FREE: Final = 5_000_000
 STEPS_PER_BYTE: Final = 20
 STEPS_WRITING: Final = 10_000_000_000  # of a transaction that writes, which may write much into a small file
 TEXT_MAX: Final = 512 * 2**20  # bytes of one value
+JOURNAL: Final = "-journal"
+BESIDE: Final = (JOURNAL, "-wal", "-shm")
+"""The ends of the names of files that SQLite opens beside a file; it waits for the writer of a pipe."""
+_JOURNAL_END: Final = bytes.fromhex("d9d505f920a163d7")
 
 
 class HostileFile(sqlite3.Connection):
@@ -58,3 +66,12 @@ def distrusted(path: str, **options: Any) -> HostileFile:
         connection.close()
         raise
     return connection
+
+
+def names_another(journal: Path) -> bool:
+    """Whether the last bytes of a journal lead to another one, for a transaction over several files: SQLite deletes that file, whatever it
+    is, after it has undone the transaction. No state is ever written in such a transaction. Raises OSError."""
+    with open_regular(journal, follow=False) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - len(_JOURNAL_END)))
+        return file.read() == _JOURNAL_END

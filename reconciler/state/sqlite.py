@@ -9,6 +9,7 @@ nobody has open is therefore read as immutable, and read again if someone wrote 
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from reconciler.errors import StateError
 from reconciler.links import written_place
 from reconciler.state.connection import Connection, Pool, SqliteConnection
 from reconciler.state.errors import READABLE, explaining
-from reconciler.state.hostile import STEPS_FREE, STEPS_PER_BYTE, STEPS_WRITING, HostileFile, distrusted
+from reconciler.state.hostile import BESIDE, JOURNAL, STEPS_FREE, STEPS_PER_BYTE, STEPS_WRITING, HostileFile, distrusted, names_another
 from reconciler.state.tables import migrations
 from reconciler.text.credentials import file_of, url_of
 from reconciler.writing import sync_folder
@@ -167,7 +168,7 @@ class SqliteFile:
         """What `look` finds in a view that nobody disturbed; None where there is no file. It gets the file or a copy, and a connection."""
         if not self._file.exists():
             return None
-        _check_regular(self._file)
+        _check(self._file)
         for _ in range(READ_ATTEMPTS):
             if not self._writable and self._abandoned:
                 with self._copied() as copy:
@@ -215,12 +216,19 @@ def _create(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except FileExistsError:
-        _check_regular(path)
+        _check(path)
         return
     for folder in (path.parent, *(file.parent for file in missing)):
         sync_folder(folder)
 
 
-def _check_regular(path: Path) -> None:
+def _check(path: Path) -> None:
+    """Raise `StateError` if a file, or one that SQLite would open beside it, is none, or would have SQLite delete another one."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise StateError(f"the state {path} is not a file", id="RC-state-not-a-file", hint=READABLE)
+    for beside in filter(os.path.lexists, (f"{path}{end}" for end in BESIDE)):
+        hint = f"Reconciler did not write that. Remove it: rm {shlex.quote(beside)}"
+        if not stat.S_ISREG(os.lstat(beside).st_mode):
+            raise StateError(f"{beside}, beside the state, is not a file", id="RC-state-not-a-file", hint=hint)
+        if beside.endswith(JOURNAL) and names_another(Path(beside)):
+            raise StateError(f"{beside}, beside the state, would have SQLite delete another file", id="RC-not-a-state", hint=hint)

@@ -128,13 +128,14 @@ def markdown(text: str) -> str:
 
 
 _ORDER: Final = re.compile(
-    r"(?<!\w)@(?=\w)|#(?=\w)|[!&$](?=\d)"  # @owners #1 !1 &1 $1
-    r"|\[(?=[^\[\]]*(?:skip|\bno\b|\bci\b|issue:))|\*(?=\*\*)|-(?=-(?:skip|ci|no)-)"  # [skip ci] ***NO_CI*** --skip-ci
+    r"(?<!\w)@(?=\w)|#(?=\w)|[!&$](?=\d)|\bGH-(?=\d)|:(?=//)"  # @owners #1 !1 &1 $1 GH-1 https://…/issues/1
+    r"|\[(?=[^\[\]]*(?:skip|\bno\b|\bci\b|\w:\w))|\*(?=\*\*)|-(?=-(?:skip|ci|no)-)"  # [skip ci] [issue:1] ***NO_CI*** --skip-ci
     r"|\A/(?=\w)",  # /merge
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
-    r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?(?=\s+(?:https?:|[A-Z]\w*-\d))",
+    r"\b(?:clos(?:e[sd]?|ing)|complet(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?"
+    r"(?=\s+(?:issues?\s+)?[A-Z]\w*-\s?\d)",
     re.IGNORECASE,
 )
 

@@ -30,6 +30,8 @@ from tests.fleet.running import Running, children
 from tests.fleet.serve.served import csrf, served
 from tests.fleet.storm.service import requests
 from tests.fleet.test_store import declare, project
+from tests.hostile import strangers
+from tests.hostile.test_ports import NOTHING
 
 pytestmark = [pytest.mark.timeout(300)]
 ROOT = Person("root@desk", {ALL: Role.ADMIN})
@@ -137,6 +139,16 @@ def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_
         fleet.until(lambda: "a two" in fleet.titles("a").values())
     (details,) = fleet.rows("SELECT details FROM reconciler_fleet.audit WHERE action = 'approve'")[0]
     assert (details["digest"], details["rehearsal"]) == (digest, again["digest"])
+
+
+def test_a_stranger_hears_nothing_while_a_worker_rehearses(fleet: Watched) -> None:
+    fleet.waiting(rehearse="required")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(fleet.call, "fleet", "rehearse", "a", "--wait")
+        heard = strangers.heard(fleet.first.pid, lambda: not asked.done())
+        assert "as planned" in asked.result()
+    assert heard, "the port of the copy was open long enough"
+    assert strangers.told(heard) <= NOTHING
 
 
 def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fleet: Watched) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from importlib.util import find_spec
@@ -69,7 +69,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
 """The arguments with which a command gets further than with any value."""
 
 SERVERS: Final = ("sandbox serve", "fleet up", "fleet worker", "fleet serve")
-"""They do not end by themselves; `test_current_folder.py` and tests/fleet start them."""
+"""They do not end by themselves: `test_every_server.py` starts them, and those that end with their input."""
 
 BELIEVED: Final = {
     "reconciler.yaml": "the project",
@@ -129,27 +129,37 @@ def environ(home: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("mask", [0o077, pytest.param(0o022, marks=proof), pytest.param(0o027, marks=proof)], ids=oct)
 def test_no_command_runs_or_reads_what_lies_in_the_folder(project: Path, tmp_path: Path, mask: int) -> None:
-    top, home = tmp_path / "top", tmp_path / "home"
-    home.mkdir()
     before = os.umask(mask)
     try:
-        git(tmp_path, "clone", "-q", str(committed(project, tmp_path)), "top")
-        folder = HostileFolder.plant(top, tmp_path / "ran")
-        for url in (f"file://{tmp_path / 'repository'}", "file:///nowhere"):
-            folder.write(f"{COPIES}/{sha256(url.encode()).hexdigest()[:32]}.0123456789abcdef.git/config", COPY_CONFIG)
+        folder = hostile_clone(project, tmp_path)
         failed = []
-        with Interpreter(top, environ(home)) as run:
+        with Interpreter(folder.top, environ(tmp_path / "home")) as run:
             for name, words in commands():
                 if name not in SERVERS:
                     with folder.observed() as opened:
                         code, _, err = run(*name.split(), *words)
-                    read = [path for path in opened if not any(fnmatchcase(path, some) for some in BELIEVED)]
+                    read = not_believed(opened)
                     assert b"Usage:" not in err, f"{name}: {err!r}"
                     if (ran := folder.ran) or read or b"RC-defect" in err:
                         failed.append(f"{name} ended with {code}, ran {ran}, read {read}: {err.decode()}")
     finally:
         os.umask(before)
     assert not failed, "\n".join(failed)
+
+
+def hostile_clone(project: Path, place: Path) -> HostileFolder:
+    """A clone `top` of a repository that contains everything, full of what is hostile, beside a directory `home`."""
+    (place / "home").mkdir()
+    git(place, "clone", "-q", str(committed(project, place)), "top")
+    folder = HostileFolder.plant(place / "top", place / "ran")
+    for url in (f"file://{place / 'repository'}", "file:///nowhere"):
+        folder.write(f"{COPIES}/{sha256(url.encode()).hexdigest()[:32]}.0123456789abcdef.git/config", COPY_CONFIG)
+    return folder
+
+
+def not_believed(read: Iterable[str]) -> list[str]:
+    """The files of those that were read that no documentation names."""
+    return [path for path in read if not any(fnmatchcase(path, some) for some in BELIEVED)]
 
 
 def committed(project: Path, place: Path) -> Path:

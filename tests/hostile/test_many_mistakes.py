@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.config.source.problems import PROBLEMS_MAX
+from reconciler.errors import PROBLEMS_MAX
 from tests.cli.conftest import Cli
 from tests.sources import PACKAGE, last, nodes, package
 
@@ -50,6 +50,8 @@ FILES: Final[dict[str, tuple[dict[str, str], tuple[str, ...]]]] = {
     "projects of a fleet": ({"fleet.yaml": "version: 1\nprojects:\n" + items("x: {}")}, ("fleet", "plan")),
     "a seed": ({"seed.yaml": "organizations: []\n" + KEYS}, ("sandbox", "seed", "--db", "s.db", "seed.yaml")),
     "an entry of a seed": ({"seed.yaml": "organizations:\n  - id: a\n" + inside(KEYS, 4)}, ("sandbox", "seed", "--db", "s.db", "seed.yaml")),
+    "a file of variables": ({"x.env": KEYS.replace(": ", "=")}, ("validate", "--env-file", "x.env")),
+    "a file of variables in YAML": ({"vars.yaml": KEYS}, ("validate", "--var-file", "vars.yaml")),
     "entries of a seed": ({"seed.yaml": "organizations:\n" + items("x{}: 1")}, ("sandbox", "seed", "--db", "s.db", "seed.yaml")),
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -64,6 +65,17 @@ class Editor:
         server = self.client._server
         assert server is not None
         return server.pid
+
+    def killed(self, number: signal.Signals) -> int:
+        """End the server by a signal; its exit code."""
+        server = self.client._server
+        assert server is not None
+        server.send_signal(number)
+        code = self.wait(server.wait())
+        with suppress(Exception):
+            self.wait(self.client.stop())
+        self.loop.close()
+        return code
 
     def close(self) -> int:
         """End the server as an editor does; its exit code."""

@@ -11,6 +11,8 @@ from typing import Final
 import pytest
 from lsprotocol import types
 
+from reconciler.lsp.place import LINE_MAX, place_at
+from reconciler.lsp.text import Text
 from tests import proofs
 from tests.lsp.editor import Editor, position
 
@@ -122,3 +124,10 @@ def test_memory_does_not_grow_with_edits(own: Editor, acme: Path) -> None:
             own.problems(uri)
         sizes.append(memory(own.pid))
     assert sizes[-1] - sizes[1] < 12 * 2**20, sizes
+
+
+def test_brackets_that_are_longer_than_what_is_looked_at_are_not_looked_into() -> None:
+    """A line of another author's may be endless; whatever is typed below it, the editor waits for nothing."""
+    for count, inside in ((10, True), (LINE_MAX, False)):
+        text = Text(f"x: {{ b: {'a' * count},\n  c: ")
+        assert ("x" in place_at(text, len(text.text)).keys) is inside, count

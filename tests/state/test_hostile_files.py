@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -58,6 +60,22 @@ def test_what_is_not_a_table_of_ours_is_refused_before_anything_is_read(cli: Cli
         assert "--state" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "states SET environment = x'ff', project = x'ff'", "states SET digest_key = 9223372036854775807", "states SET serial = 'x'",
+        "bindings SET address = x'00'", "bindings SET place_index = 'x'", "fields SET seen = x'ff'", "runs SET started = x'ff'",
+        "runs SET exit_code = 'x'", "leases SET epoch = 'x'", "journal SET step = x'00'", "outcomes SET status = x'ff'",
+        "rules SET value = x'ff'",
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_damage_and_no_defect(cli: Cli, change: str) -> None:
+    poison(cli.root / STATE, f"PRAGMA foreign_keys=OFF; UPDATE OR IGNORE {change}")
+    said = [cli(*words).stderr for words in (*COMMANDS, ("show", "last", "p"))]
+    assert any("[RC-state-damaged]" in text for text in said), said
+    assert not any("RC-defect" in text for text in said), said
+
+
 SANDBOX_ATTACKS: Final[dict[str, str]] = {
     "meta is a view": f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} SELECT 'identity' AS key, i AS value FROM n WHERE i < 0",
     "objects is a view": f"DROP TABLE objects; CREATE VIEW objects AS {ENDLESS} SELECT i AS id FROM n",
@@ -111,3 +129,79 @@ def test_pages_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
 def test_pages_of_a_sandbox_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
     in_circles(cli.root / SANDBOX, "siblings")
     assert "[RC-sandbox-cannot-run]" in cli("sandbox", "export", "--db", SANDBOX, code=1).stderr
+
+
+# -- what SQLite opens beside a file ------------------------------------------------------------------------------------------------------
+
+END: Final = bytes.fromhex("d9d505f920a163d7")
+
+
+def journal_of_many(db: Path, other: Path) -> None:
+    """A journal as a killed transaction over several files leaves it: SQLite deletes `other` when it has undone the transaction."""
+    data, name = db.read_bytes(), bytes(other)
+    size = int.from_bytes(data[16:18], "big")
+    head = [0, 1, len(data) // size, 512, size]  # records, nonce, pages before, sector, page
+    tail = [size.to_bytes(4, "big"), name, len(name).to_bytes(4, "big"), sum(name).to_bytes(4, "big")]
+    begin = END + b"".join(number.to_bytes(4, "big") for number in head)
+    db.with_name(f"{db.name}-journal").write_bytes(begin.ljust(512, b"\0") + b"".join(tail) + END)
+
+
+def test_sqlite_deletes_the_file_that_a_journal_names(cli: Cli) -> None:
+    other = cli.write("p/notes.txt", "mine")
+    journal_of_many(cli.root / SANDBOX, other)
+    with closing(sqlite3.connect(cli.root / SANDBOX)) as connection:
+        connection.execute("SELECT * FROM meta").fetchall()
+    assert not other.exists()
+
+
+WAYS: Final[dict[str, Callable[[Path], None]]] = {
+    "a pipe": os.mkfifo,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to a file": lambda path: path.symlink_to("../reconciler.yaml"),
+    "a folder": Path.mkdir,
+}
+SANDBOX_COMMANDS: Final = (("plan", "p"), ("sandbox", "export", "--db", SANDBOX), ("api", "GET", "/orgs", "--sandbox", SANDBOX))
+
+
+def test_no_journal_has_another_file_deleted(cli: Cli) -> None:
+    other = cli.write("p/notes.txt", "mine")
+    journal_of_many(cli.root / STATE, other)
+    for words in COMMANDS:
+        ended = cli(*words, code=1)
+        assert "[RC-not-a-state]" in ended.stderr, words
+        assert f"rm {cli.root / STATE}-journal" in ended.stderr, words
+    (cli.root / f"{STATE}-journal").unlink()
+    journal_of_many(cli.root / SANDBOX, other)
+    for words in SANDBOX_COMMANDS:
+        assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
+    (cli.root / "p/real.db").write_bytes((cli.root / SANDBOX).read_bytes())  # SQLite looks beside what a link leads to
+    (cli.root / SANDBOX).unlink()
+    (cli.root / SANDBOX).symlink_to("../real.db")
+    (cli.root / f"{SANDBOX}-journal").rename(cli.root / "p/real.db-journal")
+    for words in SANDBOX_COMMANDS:
+        assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
+    assert other.read_text() == "mine"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
+def test_what_is_no_file_beside_a_database_is_not_opened(cli: Cli, end: str, way: str) -> None:
+    WAYS[way](cli.root / f"{STATE}{end}")
+    for words in COMMANDS:
+        assert "[RC-state-not-a-file]" in cli(*words, code=1).stderr, words
+    os.rename(cli.root / f"{STATE}{end}", cli.root / f"{SANDBOX}{end}")
+    for words in SANDBOX_COMMANDS:
+        assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
+
+
+def test_the_journal_of_a_killed_writer_is_still_undone(cli: Cli) -> None:
+    db, journal = cli.root / SANDBOX, cli.root / f"{SANDBOX}-journal"
+    with closing(sqlite3.connect(db, isolation_level=None)) as connection:
+        for statement in ("PRAGMA journal_mode=DELETE", "PRAGMA cache_size=1", "BEGIN IMMEDIATE", "DELETE FROM objects"):
+            connection.execute(statement)
+        left = {path: path.read_bytes() for path in (db, journal)}
+        connection.execute("ROLLBACK")
+    assert db.read_bytes() != left[db], "the killed writer had written to the file"
+    for path, content in left.items():
+        path.write_bytes(content)
+    assert "No changes" in cli("plan", "p").stdout

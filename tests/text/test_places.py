@@ -25,10 +25,13 @@ ORDERS = (
     "[skip netlify]", "[skip azp]", "***NO_CI***", "--skip-ci", "Fixes #1", "closes: #12", "Resolves acme/docs#7", "fix GH-3",
     "Closes https://github.com/acme/docs/issues/1", "Implements PROJ-9", "(closed #4)", "@owners", "@acme/docs",
     "hello @everyone", "/merge", "/approve", "!12", "see &3 and $4", "[issue:12]", "fixes #1, #2 and #3", "#close ABC-1",
+    "Closes issue https://gitlab.example/acme/docs/-/issues/1", "Closes issues PROJ-1", "completes ENG-12", "see GH-12",
+    "https://gitlab.example/acme/docs/-/issues/1", "[epic:acme/12]", "[work_item:7]",
 )  # fmt: skip
 OBEYED = re.compile(
-    r"\[(ci|no|skip)[ _-](ci|skip|actions|netlify|azp)\]|\[actions skip\]|\*\*\*NO_CI|--skip-ci|(?<!\w)@\w|#\d|^/\w|[!&$]\d|\[issue:"
-    r"|\b(clos(e[sd]?|ing)|fix(e[sd]|ing)?|resolv(e[sd]?|ing)|implement(s|ed|ing)?):?\s+(https?:|[A-Z]+-\d|\S*#\d)",
+    r"\[(ci|no|skip)[ _-](ci|skip|actions|netlify|azp)\]|\[actions skip\]|\*\*\*NO_CI|--skip-ci|(?<!\w)@\w|#\d|^/\w|[!&$]\d|\[\w+:"
+    r"|\b(clos(e[sd]?|ing)|complet(e[sd]|ing)|fix(e[sd]|ing)?|resolv(e[sd]?|ing)|implement(s|ed|ing)?):?\s+(issues? )?([A-Z]+-\d|\S*#\d)"
+    r"|https?://\S|GH-\d",
     re.IGNORECASE,
 )
 CALLS = (

@@ -18,11 +18,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address, Glob
 from reconciler.config.source.nodes import SECRET, UNREAD, List, Map, MapEntry, Node, Scalar, core, first_private_key, first_tainted
-from reconciler.errors import ConfigError, Problem
+from reconciler.errors import PROBLEMS_MAX, ConfigError, Problem
 from reconciler.model import Source
 from reconciler.text.credentials import without_credentials
-
-PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and suggestions take time
 
 
 class Enough(Exception):

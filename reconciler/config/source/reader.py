@@ -15,8 +15,7 @@ from typing import Any, Final
 import yaml
 
 from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import PROBLEMS_MAX
-from reconciler.errors import Problem
+from reconciler.errors import PROBLEMS_MAX, Problem
 from reconciler.model import Source
 from reconciler.text.escape import replaced
 from reconciler.text.names import did_you_mean

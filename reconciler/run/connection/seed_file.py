@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.config.source.nodes import List, Map, Node, Scalar
-from reconciler.config.source.problems import PROBLEMS_MAX
 from reconciler.config.source.reader import FILE_MAX, read
-from reconciler.errors import ConfigError, Problem, UsageError, os_reason
+from reconciler.errors import PROBLEMS_MAX, ConfigError, Problem, UsageError, os_reason
 from reconciler.links import read_file
 from reconciler.model import Source
 

@@ -267,6 +267,12 @@ TABLES: Final[dict[str, Sequence[str]]] = {
 }
 """The columns of each table; a table refers only to tables above it."""
 
+TYPES: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(re.findall(rf"^    {name} ([A-Z]+)", "\n".join(_STATEMENTS), re.MULTILINE))
+    for name in {column for columns in TABLES.values() for column in columns}
+}
+"""The types of the columns of a name, in whichever tables."""
+
 
 def creating(*tables: str) -> list[str]:
     """The statements that create these tables and their indexes, in the order of the tables above."""
