@@ -138,7 +138,7 @@ class SitePages:
 
 
 def plain(path: str) -> str:
-    """A path as pages have it: no slash at its begin and its end, and no two in a row, which web servers read as one."""
+    """A path as pages have it: no slash at its beginning or end, and no two in a row, which web servers read as one."""
     return "/".join(filter(None, path.split("/")))
 
 
@@ -147,5 +147,5 @@ def _walk(pages: list[Object], depth: int) -> Iterator[SitePage]:
         title = data["title"] if isinstance(data.get("title"), str) else "Untitled"
         own = data["slug"] if isinstance(data.get("slug"), str) else slug(title)
         path = data["path"] if isinstance(data.get("path"), str) else own
-        yield SitePage(data, depth, "" if data.get("type") == "group" else path.strip("/"))
+        yield SitePage(data, depth, "" if data.get("type") == "group" else plain(path))
         yield from _walk(data.get("pages") or [], depth + 1)
