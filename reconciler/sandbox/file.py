@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hmac import compare_digest
@@ -80,15 +80,14 @@ def _check_beside(db: Path) -> None:
     """Raise `NotASandbox` if what SQLite would open beside a file is none, since it waits for the writer of a pipe; or if it is the journal
     of a transaction over several files, because SQLite deletes the file that the last bytes of that journal name, whatever it is."""
     for path in (_beside(db, end) for end in ("-journal", "-wal", "-shm")):
-        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-            raise NotASandbox(f"{path}, beside the sandbox, is not a file; remove it, or choose another sandbox")
-    journal = _beside(db, "-journal")
-    if not journal.exists():
-        return
-    with journal.open("rb") as file:
-        file.seek(-min(len(MANY_FILES), journal.stat().st_size), os.SEEK_END)
-        if file.read() == MANY_FILES:
-            raise NotASandbox(f"{journal}, beside the sandbox, would have SQLite delete another file; remove it, or choose another sandbox")
+        with suppress(FileNotFoundError):  # also where another process has just closed the file
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise NotASandbox(f"{path}, beside the sandbox, is not a file; remove it, or choose another sandbox")
+    with suppress(FileNotFoundError), _beside(db, "-journal").open("rb") as journal:
+        journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(MANY_FILES)))
+        if journal.read() == MANY_FILES:
+            wrong = f"{journal.name}, beside the sandbox, would have SQLite delete another file"
+            raise NotASandbox(f"{wrong}; remove it, or choose another sandbox")
 
 
 @cache

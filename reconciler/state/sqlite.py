@@ -13,7 +13,7 @@ import shlex
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -226,9 +226,10 @@ def _check(path: Path) -> None:
     """Raise `StateError` if a file, or one that SQLite would open beside it, is none, or would have SQLite delete another one."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise StateError(f"the state {path} is not a file", id="RC-state-not-a-file", hint=READABLE)
-    for beside in filter(os.path.lexists, (f"{path}{end}" for end in BESIDE)):
+    for beside in (f"{path}{end}" for end in BESIDE):
         hint = f"Reconciler did not write that. Remove it: rm {shlex.quote(beside)}"
-        if not stat.S_ISREG(os.lstat(beside).st_mode):
-            raise StateError(f"{beside}, beside the state, is not a file", id="RC-state-not-a-file", hint=hint)
-        if beside.endswith(JOURNAL) and names_another(Path(beside)):
-            raise StateError(f"{beside}, beside the state, would have SQLite delete another file", id="RC-not-a-state", hint=hint)
+        with suppress(FileNotFoundError):  # also where another process has just closed the state
+            if not stat.S_ISREG(os.lstat(beside).st_mode):
+                raise StateError(f"{beside}, beside the state, is not a file", id="RC-state-not-a-file", hint=hint)
+            if beside.endswith(JOURNAL) and names_another(Path(beside)):
+                raise StateError(f"{beside}, beside the state, would have SQLite delete another file", id="RC-not-a-state", hint=hint)

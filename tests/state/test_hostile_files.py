@@ -185,7 +185,7 @@ def test_no_journal_has_another_file_deleted(cli: Cli) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
-def test_what_is_no_file_beside_a_database_is_not_opened(cli: Cli, end: str, way: str) -> None:
+def test_a_pipe_link_or_folder_beside_a_database_is_not_opened(cli: Cli, end: str, way: str) -> None:
     WAYS[way](cli.root / f"{STATE}{end}")
     for words in COMMANDS:
         assert "[RC-state-not-a-file]" in cli(*words, code=1).stderr, words

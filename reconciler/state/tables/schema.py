@@ -267,11 +267,10 @@ TABLES: Final[dict[str, Sequence[str]]] = {
 }
 """The columns of each table; a table refers only to tables above it."""
 
-TYPES: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(re.findall(rf"^    {name} ([A-Z]+)", "\n".join(_STATEMENTS), re.MULTILINE))
-    for name in {column for columns in TABLES.values() for column in columns}
-}
+TYPES: Final[dict[str, set[str]]] = {}
 """The types of the columns of a name, in whichever tables."""
+for _name, _type in re.findall(r"^    ([a-z_]+) ([A-Z]+)", "\n".join(_STATEMENTS), re.MULTILINE):
+    TYPES.setdefault(_name, set()).add(_type)
 
 
 def creating(*tables: str) -> list[str]:
