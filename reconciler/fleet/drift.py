@@ -131,6 +131,11 @@ def revert_command(project: FleetProject) -> str:
     return revert_line(lambda name: f"reconciler {name} {_where(project)}")
 
 
+def apply_command(project: FleetProject) -> str:
+    """The command that applies the files in a clone of the repository."""
+    return f"reconciler apply {_where(project)}"
+
+
 def _where(project: FleetProject) -> str:
     return shlex.join([project.source.path, *project.selecting])
 

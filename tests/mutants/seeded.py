@@ -140,7 +140,7 @@ BUGS: Final = (
         f"{JOURNAL}test_after_the_lease_nothing_is_written[sqlite]",
     ),
     _bug(
-        "cli.terminal.signals",
+        "signals",
         "if self._waiting and not self._blocks:",
         "if self._waiting and self._blocks:",
         "what waited for a block comes at its end",

@@ -37,4 +37,4 @@ def command(screen: Screen, /, stdio: bool) -> None:
 
     from reconciler.lsp.server import serve  # an extra: nothing else needs pygls
 
-    serve(load(), repository=release_files(), now=now, stopping=screen.signals.stopping)
+    serve(load(), repository=release_files(), now=now, stopping=screen.supervision.signals.stopping)
