@@ -20,7 +20,6 @@ from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
 from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
-from reconciler.model import NamedReader
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.access import access_sheet
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
@@ -34,7 +33,7 @@ from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
-from reconciler.run.access import AccessReading, access_of, named_reader
+from reconciler.run.access import AccessReading, access_of
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
@@ -48,7 +47,6 @@ from reconciler.run.loading import load, load_settings
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
 from reconciler.run.propose import ProposedChange
-from reconciler.run.rules import JudgedProject
 from reconciler.run.stages import Planned
 from reconciler.text.names import HERE, did_you_mean
 
@@ -187,7 +185,6 @@ def _read(call: Call) -> tuple[Project, Kinds, AccessReading | None]:
     """The project and what was read of its organization; None with a remark where the service could not be read."""
     try:
         with Run.open(call.operation, call.voice) as run:
-            run.warn_unseen()
             return run.project, run.kinds, access_of(run)
     except ConfigError:
         raise
@@ -236,14 +233,8 @@ def _planned(operation: Operation, voice: CallVoice, *, create: bool = True) -> 
 
 
 def _access(call: Call) -> Said:
-    named: list[NamedReader] = []
-
-    def admit(by: JudgedProject) -> None:
-        named.extend(named_reader(text, load_kinds(), by.project.desired) for text in call.given["as"])
-
-    with Run.open(call.operation, call.voice, admit=admit) as run:
-        run.warn_unseen()
-        shown = call.voice.masks.data(access_of(run, named).review)
+    with Run.open(call.operation, call.voice) as run:
+        shown = call.voice.masks.data(access_of(run, call.given["as"]).review)
     return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 

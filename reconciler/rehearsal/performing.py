@@ -15,7 +15,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -44,7 +44,7 @@ from reconciler.rehearsal.redirects import tested_redirects
 from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
-from reconciler.run.applying import ApplySession
+from reconciler.run.applying import ApplySession, applying_to
 from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.connection.embedded import embedded, sandbox_errors
 from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
@@ -233,17 +233,18 @@ class _Stage:
 
     def _applied(self, planned: Planned, moments: Moments, access: AccessMoments) -> tuple[str, Outcome, Planned, Planned]:
         """The run, its outcome, the plan of the copy, and the plan after it."""
-        with ExitStack() as stack:
-            journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
-            stack.enter_context(recording_end(journal))
-            following = _Following(self.voice.listener, moments, access, planned.plan)
-            session = stack.enter_context(
-                ApplySession(self.voice, self.twin, self.kinds, self.project, journal, self.operation, listener=following)
-            )
+        following = _Following(self.voice.listener, moments, access, planned.plan)
+        with self._applying("rehearse", following) as session:
             ours = session.plan()
             outcome = self._sent(session, ours)
-            journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
-            return journal.run, outcome, ours, session.plan()
+            session.journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
+            return session.journal.run, outcome, ours, session.plan()
+
+    def _applying(self, command: str, listener: Listener | None = None) -> AbstractContextManager[ApplySession]:
+        return applying_to(
+            self.state, self.voice, self.twin, self.kinds, self.project, self.operation, who=current_user(), command=command,
+            listener=listener,
+        )  # fmt: skip
 
     def _divergences(
         self,
@@ -278,16 +279,13 @@ class _Stage:
 
     def _undone(self, run: str, before: Rows, export: Any, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
         """What differs from the start after an undo, with the reason where undo names one."""
-        with ExitStack() as stack:
-            journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
-            stack.enter_context(recording_end(journal))
-            session = stack.enter_context(ApplySession(self.voice, self.twin, self.kinds, self.project, journal, self.operation))
+        with self._applying("undo") as session:
             session.alone = True
             inverse = inverse_of(session, self.state, run)
             undo_only(session, inverse)
             outcome = self._sent(session, session.plan())
-            change_state(journal, outcome, inverse)
-            journal.finish(exit_code=exits.DONE, summary={})
+            change_state(session.journal, outcome, inverse)
+            session.journal.finish(exit_code=exits.DONE, summary={})
         reasons = {cannot.address: cannot.reason for cannot in inverse.cannot}
         return leftovers(before, rows_of(export()), addresses, reasons)
 

@@ -28,13 +28,16 @@ class AccessReading:
     review: Review
 
 
-def access_of(run: Run, readers: Sequence[NamedReader] = ()) -> AccessReading:
-    """Who can read what, found with GET requests. `readers`: only these; all classes of readers where none is given."""
+def access_of(run: Run, readers: Sequence[str] = ()) -> AccessReading:
+    """Who can read what, found with GET requests. `readers`: only these, as texts such as `role=guest`; all classes of readers where none
+    is given. Raises `UsageError` before anything is asked."""
+    named = [_named(text, run.plain, run.project.desired) for text in readers]
+    run.warn_unseen()
     planned = run.plan(everything=True, pages=False)
-    return AccessReading(planned, review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, readers))
+    return AccessReading(planned, review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named))
 
 
-def named_reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
+def _named(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
     """The reader in a text such as `role=guest`. Raises `UsageError`."""
     at, problems = Source("--as", 1), Problems([])
 

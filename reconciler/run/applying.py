@@ -24,7 +24,7 @@ from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run import codes
-from reconciler.run.connection.connecting import ConnectedService
+from reconciler.run.connection.connecting import ConnectedService, recording_end
 from reconciler.run.loading import keyed
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
@@ -246,3 +246,17 @@ def applying(run: Run, command: str) -> Iterator[tuple[Store, ApplySession]]:
         kinds = keyed(run.plain, store.digest_key(), run.project)
         with ApplySession(run.voice, run.service, kinds, run.project, journal, run.operation) as session:
             yield store, session
+
+
+@contextmanager
+def applying_to(
+    store: Store, voice: Voice, service: ConnectedService, kinds: Kinds, project: Project, operation: Operation, *, who: str, command: str,
+    listener: Listener | None = None,
+) -> Iterator[ApplySession]:  # fmt: skip
+    """The same over a state that is open: that of a copy. `kinds`: with the key of its digests."""
+    with (
+        store.lease(who=who, command=command) as journal,
+        recording_end(journal),
+        ApplySession(voice, service, kinds, project, journal, operation, listener=listener) as session,
+    ):
+        yield session

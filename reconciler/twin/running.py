@@ -34,8 +34,8 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.resource import Kinds
 from reconciler.run import codes
-from reconciler.run.applying import ApplySession
-from reconciler.run.connection.connecting import ConnectedService, recording_end
+from reconciler.run.applying import applying_to
+from reconciler.run.connection.connecting import ConnectedService
 from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.connection.seed_file import SeedFile, seed_errors
 from reconciler.run.guards import check
@@ -167,10 +167,11 @@ class RunningTwin:
     def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         limits = EVERYTHING if step.consent else Limits()
         self.refusals.append(None)
-        with ExitStack() as stack:
-            journal = stack.enter_context(self.state.lease(who=WHO, command="apply"))
-            stack.enter_context(recording_end(journal))
-            session = stack.enter_context(ApplySession(self.voice, self.service, self.kinds, project, journal, Operation(limits=limits)))
+        operation = Operation(limits=limits)
+        with applying_to(
+            self.state, self.voice, self.service, self.kinds, project, operation, who=WHO, command="apply"
+        ) as session:  # fmt: skip
+            journal = session.journal
             try:
                 planned = session.plan()
                 check(planned.plan, project.desired, limits)

@@ -10,13 +10,10 @@ from reconciler.cli import options as shared
 from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.kinds import load as load_kinds
-from reconciler.model import NamedReader
 from reconciler.report.access import access_document, access_html, access_sheet, access_text
 from reconciler.report.brief import brief
-from reconciler.run.access import FORMS, access_of, named_reader
+from reconciler.run.access import FORMS, access_of
 from reconciler.run.loading import now
-from reconciler.run.rules import JudgedProject
 from reconciler.text.names import HERE
 
 
@@ -41,14 +38,8 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
       reconciler access --format html > access.html
     """
     options = Options.of(screen, parameters)
-    named: list[NamedReader] = []
-
-    def admit(by: JudgedProject) -> None:
-        named.extend(named_reader(text, load_kinds(), by.project.desired) for text in readers)
-
-    with opened(screen, options, admit=admit) as run:
-        run.warn_unseen()
-        reviewed, made_at = screen.masked_data(access_of(run, named).review), now()
+    with opened(screen, options) as run:
+        reviewed, made_at = screen.masked_data(access_of(run, readers).review), now()
     if options.format == "json":
         screen.document(access_document(reviewed, created_at=made_at))
     elif options.format == "brief":
