@@ -39,7 +39,6 @@ from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
 from reconciler.run.drift.reading import drift_of, ways_on
 from reconciler.run.explained import described
-from reconciler.run.guards import check
 from reconciler.run.health import health_of
 from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
 from reconciler.run.linting import checked
@@ -220,7 +219,7 @@ def _plan(call: Call) -> Said:
     shown = call.voice.masks.data(planned.plan)
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     try:
-        check(planned.plan, planned.desired, planned.operation.limits.with_exposures)
+        planned.check(planned.operation.limits.with_exposures)
     except Refused as error:
         return _said(call, folded, whole, f"apply would refuse this: {call.voice.masks.text(error.message)}")
     return _said(call, folded, whole)

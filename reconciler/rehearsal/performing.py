@@ -47,7 +47,7 @@ from reconciler.resource import Kinds
 from reconciler.run.applying import ApplySession, applying_to
 from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.connection.embedded import embedded, sandbox_errors
-from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
+from reconciler.run.guards import CONSENTS, listed_sorts
 from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
@@ -82,7 +82,7 @@ def rehearse(
         if use is not None:
             approval = use.valid(planned, project, store)
             planned, operation = approval.planned, operation.only(approval.only)
-    refusals = _refusals(planned.plan, project, use.limits if use is not None else operation.limits)
+    refusals = _refusals(planned, use.limits if use is not None else operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
@@ -114,14 +114,14 @@ async def _read(run: Run, reader: Reader, wanted: Any, everything: bool) -> tupl
     return planned, replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
 
 
-def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
+def _refusals(planned: Planned, limits: Limits) -> tuple[str, ...]:
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
-    for refused in refusals_of(plan, project.desired, limits):
+    for refused in planned.refusals(limits):
         first, *lines = refused.message.splitlines()
         end = "; this requires consent" if refused.id in CONSENTS else ""
         refusals += [f"{line.strip()}{end}" for line in lines] or [first]
-    return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
+    return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in planned.plan.blocked))
 
 
 class _Following(Following):

@@ -18,7 +18,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
-from reconciler.errors import UsageError
+from reconciler.errors import Refused, UsageError
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, RecordedUrls, ServiceSpeed, SiteUrls, State
 from reconciler.observe import observe, planned as with_lists
 from reconciler.observe.ledger import read_answering
@@ -37,8 +37,9 @@ from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, wit
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.guards import check, refusals
 from reconciler.run.loading import now
-from reconciler.run.operation import Operation
+from reconciler.run.operation import Limits, Operation
 from reconciler.urls.planned import with_redirects
 
 Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
@@ -82,6 +83,14 @@ class Planned:
         """What applying it takes."""
         assert self.pace is not None
         return forecast(self.kinds, self.desired, self.plan, *self.pace)
+
+    def refusals(self, limits: Limits) -> tuple[Refused, ...]:
+        """Why it must not be applied: an error of each guard that it violates, with the exact way past it. Empty if it may."""
+        return refusals(self.plan, self.desired, limits)
+
+    def check(self, limits: Limits) -> None:
+        """Raise the first of its refusals."""
+        check(self.plan, self.desired, limits)
 
     @property
     def objects(self) -> dict[tuple[str, str], Address]:

@@ -38,7 +38,6 @@ from reconciler.run.applying import applying_to
 from reconciler.run.connection.connecting import ConnectedService
 from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.connection.seed_file import SeedFile, seed_errors
-from reconciler.run.guards import check
 from reconciler.run.loading import keyed, now, sensitive_texts
 from reconciler.run.narration import Narration
 from reconciler.run.operation import EVERYTHING, Limits, Operation
@@ -174,7 +173,7 @@ class RunningTwin:
             journal = session.journal
             try:
                 planned = session.plan()
-                check(planned.plan, project.desired, limits)
+                planned.check(limits)
             except Refused as refused:
                 self.refusals[-1] = Refusal(refused.id, refused.message, step.source)
                 journal.finish(exit_code=refused.exit_code, summary={})

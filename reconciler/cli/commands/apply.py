@@ -23,7 +23,6 @@ from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
 from reconciler.run.applying import ApplySession, applying
 from reconciler.run.connection.unseen import Unseen, to_create
-from reconciler.run.guards import check
 from reconciler.run.loading import now
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
@@ -178,7 +177,7 @@ def _approved_plan(
         use.tell()
         if options.format == "text":
             screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=screen.width))
-        check(planned.plan, session.desired, use.limits)
+        planned.check(use.limits)
         if (shown := use.approval) is None or not shown.refused:
             break
         rest = use.rest(planned)
@@ -212,7 +211,7 @@ def confirmed_plan(
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
         asks = ask and planned.plan.pending
-        check(planned.plan, session.desired, options.limits.with_exposures if asks else options.limits)
+        planned.check(options.limits.with_exposures if asks else options.limits)
         if not asks:
             return planned
         if not screen.can_ask:

@@ -59,7 +59,6 @@ from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.drift.proposals import drift_proposal
-from reconciler.run.guards import check
 from reconciler.run.health import health_inputs
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
@@ -120,7 +119,7 @@ def read_command(
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        check(planned.plan, project.desired, limits)
+        planned.check(limits)
     except Refused as error:
         refused = f"{error.message}; {error.hint}" if error.hint else error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")

@@ -20,7 +20,7 @@ from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
 from reconciler.run import codes
 from reconciler.run.connection.connecting import current_user
-from reconciler.run.guards import check, consent_options
+from reconciler.run.guards import consent_options
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
 from reconciler.run.saved.origin import origin
@@ -74,7 +74,7 @@ def command(
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     try:
-        check(plan, project.desired, options.limits.with_exposures)
+        planned.check(options.limits.with_exposures)
     except Refused:
         if out is not None:
             older = "; the file there is of an earlier run" if out.exists() else ""
