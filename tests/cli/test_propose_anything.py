@@ -14,14 +14,15 @@ import pytest
 import yaml
 
 from reconciler.address import Address
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import EVERYWHERE, PROJECT
 from reconciler.edits.texts import project_texts
 from reconciler.errors import ReconcilerError
 from reconciler.model import Desired
 from reconciler.resource import FieldRole
+from reconciler.run.narration import Narration
+from reconciler.run.operation import Operation
 from reconciler.run.propose import propose, undo
+from reconciler.text.masks import Masks
 from tests.edits.proposing import ACME
 from tests.edits.test_hostile_operations import HOSTILE
 from tests.harness import kinds
@@ -189,9 +190,9 @@ def test_no_call_changes_anything_else(seed: int, tmp_path: Path) -> None:
         try:
             if number % 7 == 6:
                 data = "undo"
-                undo(Screen(), Options(project))
+                undo(Operation(project), Narration(Masks()))
             else:
-                propose(Screen(), Options(project), kinds(), data)
+                propose(Operation(project), Narration(Masks()), kinds(), data)
             outcomes["written"] += 1
         except ReconcilerError as error:
             long += len(str(error)) > 10_000

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import load
 from reconciler.errors import Refused
 from reconciler.kinds import load as load_kinds
+from reconciler.run.narration import Narration
 from reconciler.run.saved.approval import sent_digest
 from reconciler.run.saved.origin import origin, sentence
 from reconciler.run.saved.plan_file import KEY, OLD, check, sign
+from reconciler.text.masks import Masks
 from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.contains import assert_contains
@@ -697,15 +698,15 @@ def test_a_key_that_is_missing_or_too_short_is_an_error_and_never_no_key(signed:
 
 
 def test_whatever_is_edited_in_a_signed_plan_is_refused_and_layout_is_not_edited(signed: Cli) -> None:
-    path, screen = signed.root / "plan.json", Screen()
+    path, voice = signed.root / "plan.json", Narration(Masks())
     document = json.loads(path.read_text())
     again = dict(reversed(document.items()))
-    check(screen, path, json.loads(json.dumps(again, indent=7)), SIGNED)
+    check(voice, path, json.loads(json.dumps(again, indent=7)), SIGNED)
     number = 0
     for edited in edits(document):
         number += 1
         with pytest.raises(Refused):
-            check(screen, path, edited, SIGNED)
+            check(voice, path, edited, SIGNED)
     assert number > 150
     assert sign(document, NEW_KEY.encode()) == document["signature"] != sign(document, OLD_KEY.encode())
 
