@@ -155,7 +155,8 @@ def killed(cli: Cli, where: str, *words: str) -> None:
         return
     nth = {"first": 1, "middle": number // 2 + 1, "last": number}[where]
     seconds = 0.2 if where == "last" else NEVER
-    _wait(cli, {"operation": WRITES, "seconds": seconds, "nth": [nth]})
+    # Requests that do not wait for each other are sent together: before the first one has an effect, all of them must wait.
+    _wait(cli, {"operation": WRITES, "seconds": seconds, **({"nth": [nth]} if where != "first" else {})})
     process = processes.Popen([sys.executable, "-m", "reconciler", "apply", "p", *ALLOWED, *words], cwd=cli.root, stderr=subprocess.DEVNULL)
     try:
         _until_one_waits(cli, process)
