@@ -45,7 +45,8 @@ class Running:
             "GIT_AUTHOR_NAME": "ada", "GIT_AUTHOR_EMAIL": "ada@acme.example",
             "GIT_COMMITTER_NAME": "ada", "GIT_COMMITTER_EMAIL": "ada@acme.example",
         }  # fmt: skip
-        self.environ.pop("RECONCILER_STATE", None)
+        for name in ("RECONCILER_STATE", "COLUMNS"):  # which would wrap what the commands print
+            self.environ.pop(name, None)
 
     def start(self, *words: str, module: str = "reconciler", **more: Any) -> subprocess.Popen[str]:
         """A command that goes on; it is ended with the test."""
