@@ -142,7 +142,9 @@ def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_
 
 
 def test_a_stranger_hears_nothing_while_a_worker_rehearses(fleet: Watched) -> None:
-    fleet.waiting(rehearse="required")
+    # One request at a time, so that the copy is there for a while.
+    teams = "".join(f"      t{number}: {{title: Team {number}}}\n" for number in range(40))
+    fleet.waiting(f"    teams:\n{teams}", rehearse="required", approvals={"titles": "one", "create": "one"})
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(fleet.call, "fleet", "rehearse", "a", "--wait")
         heard = strangers.heard(fleet.first.pid, lambda: not asked.done())
