@@ -44,10 +44,11 @@ def opened(
         yield run
 
 
-def confirm_hosts(screen: Screen, options: Options, project: Project) -> None:
-    """Ask about each host that only the YAML names, where somebody can be asked. Raises `UsageError` if it is not confirmed."""
+def confirm_hosts(screen: Screen, options: Options, project: Project, *, state: bool = True) -> None:
+    """Ask about each host that only the YAML names, where somebody can be asked. `state`: also about the state's. Raises `UsageError` if
+    one is not confirmed."""
     if screen.can_ask:
-        for host in hosts_in_yaml(options.operation, project):
+        for host in hosts_in_yaml(options.operation, project, state=state):
             confirm_host(screen, host)
 
 
@@ -112,9 +113,9 @@ def saved_use(screen: Screen, options: Options, path: Path, *, commit: str | Non
 def connected(
     screen: Screen, options: Options, project: Project | None, kinds: Kinds | None, *, create: bool = True
 ) -> Iterator[ConnectedService]:  # fmt: skip
-    """The service; see `connect`."""
+    """The service, for a command that need not use the state; see `connect`."""
     if project is not None:
-        confirm_hosts(screen, options, project)
+        confirm_hosts(screen, options, project, state=False)
     with connect(options.operation, TerminalVoice(screen), project, kinds, create=create) as service:
         yield service
 
@@ -127,6 +128,7 @@ def service_of(screen: Screen, options: Options, project: Project) -> ConnectedS
 
 def store_of(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Store:
     """The state, opened to be read."""
+    confirm_hosts(screen, options, project)
     return open_store(options.operation, TerminalVoice(screen), project, service, create=False)
 
 
@@ -143,6 +145,7 @@ def leased_state(
     screen: Screen, options: Options, project: Project, service: ConnectedService, *, command: str
 ) -> Iterator[tuple[Store, Journal]]:  # fmt: skip
     """The state under its lease; see `leased`."""
+    confirm_hosts(screen, options, project)
     with leased(options.operation, TerminalVoice(screen), project, service, command=command) as (store, journal):
         yield store, journal
 

@@ -23,11 +23,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from reconciler.cli.doctor.remote import examine
-from reconciler.cli.opening import confirm_host
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import confirm_host, connected, store_of
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
@@ -206,6 +209,19 @@ def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
         assert trust.confirmed(tmp_path / "p", url, whole=True)
         for other in (url.replace("ada", "bob"), url + "&sslrootcert=evil.pem", url.replace("/x", "/y"), url.partition("?")[0]):
             assert not trust.confirmed(tmp_path / "p", other, whole=True)
+
+
+def test_who_only_asks_the_service_is_not_asked_about_the_state(cli: Cli) -> None:
+    project(cli, "{sandbox: s.db}")
+    cli("plan", "p", code=0)
+    (cli.root / "p/reconciler.yaml").open("a").write("state: postgresql://ada@db.example/x?sslmode=verify-full\n")
+    with contextlib.chdir(cli.root), CliRunner().isolation(input="", env=cli.user):
+        screen, options = Asked(), Options(Path("p"))
+        read = loaded(screen, options)
+        with connected(screen, options, read, None, create=False) as service:
+            assert service.embedded
+        with pytest.raises(click.Abort):  # nobody answers the question
+            store_of(screen, options, read, service)
 
 
 def test_a_state_elsewhere_without_verified_tls_is_refused_with_what_to_write(cli: Cli) -> None:

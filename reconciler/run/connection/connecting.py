@@ -116,11 +116,12 @@ def _base_url(operation: Operation, project: Project | None) -> str:
     return host.url
 
 
-def hosts_in_yaml(operation: Operation, project: Project) -> Iterator[NamedHost]:
-    """The hosts to which this run would send a token or a password although only the YAML names them, confirmed or not."""
+def hosts_in_yaml(operation: Operation, project: Project, *, state: bool = True) -> Iterator[NamedHost]:
+    """The hosts to which this run would send a token or a password although only the YAML names them, confirmed or not. `state`: it uses
+    the state."""
     sandbox = operation.sandbox is not None or (operation.base_url is None and project.settings.sandbox is not None)
     service = None if sandbox else _service_in_yaml(operation, project)
-    yield from (host for host in (service, _state_in_yaml(operation, project)) if host is not None)
+    yield from (host for host in (service, _state_in_yaml(operation, project) if state else None) if host is not None)
 
 
 def _service_in_yaml(operation: Operation, project: Project | None) -> NamedHost | None:
