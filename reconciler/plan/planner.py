@@ -130,14 +130,13 @@ def plan(
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, tracked)
+    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, state.addresses)
     partial = selection != Selection() or bool(deferred)
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-    addresses = {**tracked, **{(kinds.of(address).name, id): address for address, id in matches.ids.items()}}
-    urls = _site_urls(kinds, desired, before, run, disclosed, caller(kinds, addresses, before.objects, before.objects))
+    called = caller(kinds, {**state.addresses, **kinds.addresses(matches.ids)}, before.objects, before.objects)
+    urls = _site_urls(kinds, desired, before, run, disclosed, called)
 
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
