@@ -64,10 +64,10 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: Use | None = None, *, everything: bool = False, check: Callable[[Planned], None] = lambda planned: None
+    run: Run, use: Use | None = None, *, everything: bool = False, checked: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:  # fmt: skip
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
-    from all that exists. `check`: called with the plan before anything is copied; may raise.
+    from all that exists. `checked`: the plan with the limits of its operation, before anything is copied; may raise.
 
     Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
@@ -78,11 +78,11 @@ def rehearse(
         document = store.pull()
         with run.reading(), use.fitting() if use is not None else nullcontext():
             planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
-        check(planned)
+        planned = checked(planned)
         if use is not None:
             approval = use.valid(planned, project, store)
             planned, operation = approval.planned, operation.only(approval.only)
-    refusals = _refusals(planned, use.limits if use is not None else operation.limits)
+    refusals = _refusals(planned, use.limits if use is not None else planned.operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
