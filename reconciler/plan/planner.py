@@ -141,6 +141,9 @@ def plan(
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
+    removals_of_all = {**decisions.removals, **decisions.left_alone}.values()
+    deleted = [entry for entry in removals_of_all if isinstance(entry, Removal) and entry.deletes and entry.replaces is None]
+    managed = sum(not resource.implied and (at in matches.ids or at in state.bindings) for at, resource in desired.resources.items())
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
@@ -190,10 +193,8 @@ def plan(
         ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
-        managed=sum(
-            not resource.implied and (address in matches.ids or address in state.bindings)
-            for address, resource in desired.resources.items()
-        ),
+        managed=managed,
+        managed_before=managed + len(deleted),
     )
 
 

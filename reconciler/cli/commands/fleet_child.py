@@ -259,7 +259,7 @@ def rehearse_command(
     options = Options.of(screen, parameters)
     with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
 
-        def checked(planned: Planned) -> Planned:
+        def limited(planned: Planned) -> Planned:
             inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.by.origin)
             digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
             whole = saved_plan(planned.plan, run.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
@@ -273,7 +273,7 @@ def rehearse_command(
             limits = _covered(options, planned.plan, approved).operation.limits.with_exposures
             return replace(planned, operation=replace(planned.operation, limits=limits))
 
-        rehearsal = screen.masked_data(rehearse(run, everything=True, checked=checked))
+        rehearsal = screen.masked_data(rehearse(run, everything=True, limited=limited))
     write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
     write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
     return exits.DONE
