@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.links import NotRegular, open_regular
+from reconciler.links import NotRegular, open_place
 from reconciler.text.certificate import DER
 
 # A field of a service takes less; a larger file would be shown in every plan.
@@ -90,7 +90,7 @@ class ProjectFiles:
             wrong = f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}"
             raise ExpressionError(wrong, id="RC-file-not-allowed")
         try:  # every link is resolved already: one that was put there since is not followed
-            file = open_regular(found, follow=False)
+            file = open_place(found)
         except NotRegular:
             raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file") from None
         with file:
