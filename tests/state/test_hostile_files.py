@@ -95,8 +95,9 @@ def test_a_sandbox_is_nothing_but_its_tables(cli: Cli, name: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "objects SET data = x'ff'", "objects SET data = 7", "objects SET data = '[1]'", "objects SET data = '{'", "objects SET data = replace(hex(zeroblob(3000)), '00', '[')",
-        "objects SET position = x'00'", "objects SET position = 9e999", "objects SET container = x'ff'", "meta SET value = x'ff'", "requests SET status = 'x'",
+        "objects SET data = x'ff'", "objects SET data = 7", "objects SET data = '[1]'", "objects SET data = '{'",
+        "objects SET data = replace(hex(zeroblob(3000)), '00', '[')", "objects SET position = x'00'", "objects SET position = 9e999",
+        "objects SET container = x'ff'", "meta SET value = x'ff'", "requests SET status = 'x'",
         "meta SET value = 'never', key = 'clock' WHERE key = 'seeded'", "meta SET value = '9e999', key = 'offset' WHERE key = 'seeded'",
     ],
 )  # fmt: skip
