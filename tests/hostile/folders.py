@@ -50,7 +50,6 @@ SETTINGS: Final = {
     ".reconciler/proposal.lock": "",
     ".reconciler/unsaved-0/hostile.json": "{}\n",
     "tests/deep/hostile.yaml": "tests: 1\n",
-    "environments/deep/hostile.yaml": "version: 1\n",
     ".reconciler/state.db.lock": "1\n",
     ".reconciler/report.json": "{}\n",
     ".reconciler/fleet/url": "postgresql://127.0.0.1:9/hostile\n",
