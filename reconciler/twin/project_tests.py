@@ -279,7 +279,9 @@ class _Gathering:
     def _content(self, folder: Path, name: str, at: Source, refused: Sequence[Path]) -> bytes | None:
         """The content of a file of a test's folder; None with a problem."""
         try:
-            return ProjectFiles(folder.resolve(), refused, option="").content(name, f'file "{name if len(name) <= 60 else name[:59] + "…"}"')
+            return ProjectFiles(folder.resolve(), refused, option="").content(
+                name, f'file "{name if len(name) <= 60 else name[:59] + "…"}"'
+            )
         except ExpressionError as error:
             place = f"a test reads files of its own folder, {folder.as_posix()}"
             self.problems.add(at, f"{error.message}; {place}", id=error.id)
