@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError, os_reason
-from reconciler.links import LinkRefused, not_inside, target
+from reconciler.links import LinkRefused, leads_out, target
 from reconciler.writing import write_whole
 
 
@@ -23,7 +23,7 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
     """
     for name, text in texts.items():
         path = target(root / name)
-        reason = not_inside(path, root) if path != root / name else None
+        reason = leads_out(root / name, root, path)
         if reason is not None:
             hint = "Replace the link by the file itself."
             raise LinkRefused(f"{path_from_here(root / name)} {reason}, and is not written", id="RC-link-not-written", hint=hint)

@@ -69,22 +69,19 @@ def check_read(path: Path) -> Path:
         entry = place = place.parent if part == ".." else place / part
         if os.path.islink(entry):
             top, place = checkout(entry.parent), target(entry)
-            reason = not_inside(place, top) if top is not None else None
+            reason = leads_out(entry, top, place) if top is not None else None
             if reason is not None:
                 hint = f"Replace the link by what it leads to, or name that: {place}"
                 raise LinkRefused(f"{path} cannot be read: {entry} {reason}", id="RC-link-not-read", hint=hint)
     return place
 
 
-def leads_out(path: Path, root: Path) -> str | None:
+def leads_out(path: Path, root: Path, place: Path | None = None) -> str | None:
     """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
-    is, or it is not a link. `root`: without links."""
-    place = target(path)
-    return not_inside(place, root) if place != path else None
-
-
-def not_inside(place: Path, root: Path) -> str | None:
-    """The same for what a link leads to: its `target`."""
+    is, or it is not a link. `root`: without links; `place`: what the path leads to, as `target` returned it."""
+    place = place if place is not None else target(path)
+    if place == path:
+        return None
     if not place.is_relative_to(root):
         return f"is a link that leads out of {root}"
     return "is a link to a hidden file" if any(part.startswith(".") for part in place.relative_to(root).parts) else None
@@ -97,7 +94,7 @@ def read_file(path: Path, most: int, *, within: Path | None = None) -> bytes:
     Raises `LinkRefused`; OSError, also for a pipe, a device or a folder, whose end may never come; ValueError for a NUL in the name.
     """
     place = check_read(path)
-    reason = not_inside(place, within) if within is not None and place != path else None
+    reason = leads_out(path, within, place) if within is not None else None
     if reason is not None:
         raise LinkRefused(f"{path} cannot be read: it {reason}", id="RC-link-not-read", hint="Replace the link by what it leads to.")
     with open_place(place) if within is not None or checkout(place.parent) is not None else open_regular(path) as file:

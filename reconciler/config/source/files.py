@@ -20,7 +20,7 @@ from reconciler.config.source.nodes import HOLE_OPENING, Node
 from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, Document, read
 from reconciler.errors import Problem, os_reason
-from reconciler.links import LinkRefused, check_read, not_inside, open_place, target
+from reconciler.links import LinkRefused, check_read, leads_out, open_place, target
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
@@ -108,7 +108,7 @@ class Files:
         # Also a file that cannot be read: it belongs to the project.
         self.seen.append(path)
         place = self._place(path)
-        reason = not_inside(place, self.root) if place != path else None
+        reason = leads_out(path, self.root, place)
         if reason is not None:
             self.problems.settle(Problem(name, 0, 0, f"this file {reason}; {OWN_FILE}", id="RC-link-not-read"))
             self.problems.partial = True
