@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError, os_reason
-from reconciler.links import LinkRefused, leads_out
+from reconciler.links import LinkRefused, leads_out, target
 from reconciler.writing import write_whole
 
 
@@ -22,11 +22,11 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
     A link to another file of the project stays a link. Raises `ReconcilerError` for the first that cannot be written.
     """
     for name, text in texts.items():
-        reason = leads_out(root / name, root)
+        path = target(root / name)
+        reason = leads_out(root / name, root, path)
         if reason is not None:
             hint = "Replace the link by the file itself."
             raise LinkRefused(f"{path_from_here(root / name)} {reason}, and is not written", id="RC-link-not-written", hint=hint)
-        path = (root / name).resolve()
         try:
             write_whole(path, text, mode=None)
         except OSError as error:

@@ -7,6 +7,7 @@ ours is started with `-P`, or with PYTHONSAFEPATH where the standard library wri
 from __future__ import annotations
 
 import os
+import site
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,14 +23,16 @@ def program() -> str:
 
 
 def interpreter(*words: str) -> list[str]:
-    """The command line of another interpreter that runs these words, such as `-m MODULE`. Modules of the user's home directory are not
-    imported either: it may be started with another one."""
+    """The command line of another interpreter that runs these words, such as `-m MODULE`. It looks for no modules in the home directory,
+    because it may be started with another one: `import_paths` names the user's own packages."""
     return [program(), "-P", "-s", *words]
 
 
 def import_paths(environ: Mapping[str, str]) -> dict[str, str]:
-    """PYTHONPATH for another interpreter, without relative folders and empty entries, which are the current directory; empty without it."""
-    folders = [folder for folder in environ.get(PATHS, "").split(os.pathsep) if os.path.isabs(folder)]
+    """PYTHONPATH for another interpreter: that of this one without relative folders and empty entries, which are the current directory, and
+    where `pip install --user` puts packages, if this one uses them; empty without both."""
+    own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    folders = [folder for folder in [*environ.get(PATHS, "").split(os.pathsep), *own] if os.path.isabs(folder)]
     return {PATHS: os.pathsep.join(folders)} if folders else {}
 
 

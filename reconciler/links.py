@@ -11,8 +11,11 @@ import os
 import stat
 from io import BufferedReader
 from pathlib import Path
+from typing import Final
 
 from reconciler.errors import UsageError
+
+_FOLDER: Final = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class LinkRefused(UsageError):
@@ -47,7 +50,7 @@ def written_place(path: Path) -> Path:
         if os.path.islink(entry):
             if checkout(place) is not None:
                 raise link_refused(path, entry)
-            entry = entry if at == len(parts) else _target(entry)
+            entry = entry if at == len(parts) else target(entry)
         place = entry
     return place
 
@@ -55,28 +58,28 @@ def written_place(path: Path) -> Path:
 def link_refused(path: Path, link: Path) -> LinkRefused:
     """The error about a link on the way to a file that is to be written."""
     wrong = f"{path} cannot be written: {link} is a link, and nothing is written to what a link leads to"
-    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {_target(link)}")
+    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {target(link)}")
 
 
-def check_read(path: Path) -> None:
-    """Raise `LinkRefused` if a link in a checkout leads out of it on the way to a file that is to be read, or to a hidden file."""
+def check_read(path: Path) -> Path:
+    """The place of a file that is to be read, every link followed. Raises `LinkRefused` if a link in a checkout leads out of it on the way
+    there, or to a hidden file."""
     place, parts = _begin(path)
     for part in parts:
-        entry = place.parent if part == ".." else place / part
-        place = entry
+        entry = place = place.parent if part == ".." else place / part
         if os.path.islink(entry):
-            top = checkout(entry.parent)
-            reason = leads_out(entry, top) if top is not None else None
+            top, place = checkout(entry.parent), target(entry)
+            reason = leads_out(entry, top, place) if top is not None else None
             if reason is not None:
-                hint = f"Replace the link by what it leads to, or name that: {_target(entry)}"
+                hint = f"Replace the link by what it leads to, or name that: {place}"
                 raise LinkRefused(f"{path} cannot be read: {entry} {reason}", id="RC-link-not-read", hint=hint)
-            place = _target(entry)
+    return place
 
 
-def leads_out(path: Path, root: Path) -> str | None:
+def leads_out(path: Path, root: Path, place: Path | None = None) -> str | None:
     """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
-    is, or it is not a link. `root`: without links."""
-    place = _target(path)
+    is, or it is not a link. `root`: without links; `place`: what the path leads to, as `target` returned it."""
+    place = place if place is not None else target(path)
     if place == path:
         return None
     if not place.is_relative_to(root):
@@ -90,11 +93,11 @@ def read_file(path: Path, most: int, *, within: Path | None = None) -> bytes:
 
     Raises `LinkRefused`; OSError, also for a pipe, a device or a folder, whose end may never come; ValueError for a NUL in the name.
     """
-    check_read(path)
-    reason = leads_out(path, within) if within is not None else None
+    place = check_read(path)
+    reason = leads_out(path, within, place) if within is not None else None
     if reason is not None:
         raise LinkRefused(f"{path} cannot be read: it {reason}", id="RC-link-not-read", hint="Replace the link by what it leads to.")
-    with open_regular(path) as file:
+    with open_place(place) if within is not None or checkout(place.parent) is not None else open_regular(path) as file:
         return file.read(most + 1)
 
 
@@ -103,17 +106,40 @@ def open_named(path: Path) -> BufferedReader:
 
     Raises `LinkRefused`; OSError, also for a pipe or a device in a checkout; ValueError for a NUL in the name.
     """
-    check_read(path)
-    place = Path(os.path.abspath(path))
-    return open_regular(path) if checkout(_target(place.parent)) is not None else path.open("rb")
+    place = check_read(path)
+    return open_place(place) if checkout(target(Path(os.path.abspath(path)).parent)) is not None else path.open("rb")
 
 
-def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
+def open_place(place: Path) -> BufferedReader:
+    """The file in a place that was found without links, for reading: a link that was put on the way there since is not followed.
+
+    Raises OSError, as `open_regular` does."""
+    folder = open_folder(place.parent)
+    try:
+        return open_regular(Path(place.name), follow=False, folder=folder)
+    finally:
+        os.close(folder)
+
+
+def open_folder(place: Path) -> int:
+    """A descriptor of the folder in such a place, for opening what is in it. Raises OSError."""
+    folder = os.open(place.anchor, _FOLDER)
+    for part in place.parts[1:]:
+        outer = folder
+        try:
+            folder = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=outer)
+        finally:
+            os.close(outer)
+    return folder
+
+
+def open_regular(path: Path, *, follow: bool = True, folder: int | None = None) -> BufferedReader:
     """The file for reading, without waiting: a pipe in its place, whose writer may never come, is refused like a folder or a device.
 
-    `follow`: open what a link leads to. Raises OSError, `NotRegular` for a pipe, a device or a folder."""
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
-    handle = os.open(path, flags)
+    `follow`: open what a link leads to. `folder`: the descriptor of the folder that contains it. Raises OSError, `NotRegular` for a pipe,
+    a device or a folder."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    handle = os.open(path, flags, dir_fd=folder)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise NotRegular(errno.EINVAL, "it is not a regular file", str(path))
@@ -123,7 +149,7 @@ def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
         raise
 
 
-def _target(path: Path) -> Path:
+def target(path: Path) -> Path:
     """The path with every link followed; one that leads to itself, as far as it can be."""
     return Path(os.path.realpath(path))
 

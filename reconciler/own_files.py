@@ -8,7 +8,7 @@
 
 Nothing of this lies where others write: a folder of ours belongs to this user and nobody else may write it. A checkout or an archive can
 bring a folder all the same, with a key in it. So what is believed is signed by the key of its folder (`key`, mode 0600) together with
-the number that the file system gave the folder, which nobody can write into a commit.
+the moment at which a file was created there (`created`), which nobody can write into a commit or an archive.
 
 Forbidden: believing what is not signed, and changing a folder that is not ours.
 """
@@ -37,6 +37,7 @@ from reconciler.writing import write_whole
 
 APP: Final = "reconciler"
 KEY: Final = "key"
+CREATED: Final = "created"
 KEY_BYTES: Final = 32
 FILE_MAX: Final = 2**20  # bytes of one file that is believed
 OTHERS_WRITE: Final = 0o022
@@ -46,11 +47,11 @@ ELSEWHERE: Final = "Pass --data DIR (for a fleet), or set XDG_STATE_HOME: a dire
 
 @dataclass(frozen=True)
 class OwnFolder:
-    """A folder of ours. `key`: what signs its files; `number`: of the folder in its file system."""
+    """A folder of ours. `key`: what signs its files; `birth`: of the folder, as `birth_of` returns it."""
 
     path: Path
     key: bytes = field(repr=False)
-    number: int
+    birth: str
 
     @classmethod
     def create(cls, path: Path) -> OwnFolder:
@@ -62,7 +63,8 @@ class OwnFolder:
             with locked(path):
                 own = _with_key(path)
                 if own is None:
-                    own = cls(path, secrets.token_bytes(KEY_BYTES), path.stat().st_ino)
+                    write_whole(path / CREATED, "")
+                    own = cls(path, secrets.token_bytes(KEY_BYTES), birth_of(path / CREATED))
                     write_whole(path / KEY, f"{own.key.hex()} {own.signature(KEY)}\n")
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {os_reason(error)}", id="RC-folder-not-own", hint=ELSEWHERE) from error
@@ -78,7 +80,7 @@ class OwnFolder:
 
     def signature(self, *words: object) -> str:
         """What only this folder's key gives for these words."""
-        text = json.dumps([self.number, *words], sort_keys=True)
+        text = json.dumps([self.birth, *words], sort_keys=True)
         return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
     def signed(self, signature: str, *words: object) -> bool:
@@ -99,6 +101,13 @@ class OwnFolder:
         """Write a document with its signature, for this user alone. Raises OSError."""
         signature = self.signature(name, dict(document))
         write_whole(self.path / name, json.dumps({**document, "signature": signature}, indent=1) + "\n")
+
+
+def birth_of(file: Path) -> str:
+    """Which file of its file system it is, and when that was created or changed last: the time is set by the system alone, while its number
+    can be known before, where a commit is checked out into an empty file system. Raises OSError."""
+    status = os.lstat(file)
+    return f"{status.st_ino}-{status.st_ctime_ns}"
 
 
 def state_folder() -> Path:
@@ -173,7 +182,7 @@ def _with_key(path: Path) -> OwnFolder | None:
     text = _content(path / KEY, 10 * KEY_BYTES)
     try:
         key, signature = (text or b"").decode("ascii").split()
-        folder = OwnFolder(path, bytes.fromhex(key), path.stat().st_ino)
+        folder = OwnFolder(path, bytes.fromhex(key), birth_of(path / CREATED))
     except (OSError, ValueError):
         return None
     return folder if folder.signed(signature, KEY) else None

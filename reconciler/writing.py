@@ -17,7 +17,7 @@ from shutil import rmtree
 from types import TracebackType
 from typing import Final
 
-from reconciler.links import link_refused, written_place
+from reconciler.links import link_refused, open_folder, written_place
 
 PRIVATE: Final = 0o600
 SHARED: Final = 0o666  # what the umask of the user leaves of it
@@ -120,7 +120,7 @@ def sync_folder(target: Path) -> None:
 def _folder_of(target: Path) -> Iterator[tuple[int, str]]:
     """A descriptor of the folder of a file, and the name of the file in it."""
     place = written_place(target)
-    folder = os.open(place.parent, _FOLDER)
+    folder = open_folder(place.parent)
     try:
         yield folder, place.name
     finally:
@@ -164,9 +164,10 @@ class FolderChange:
         self._created += _missing(self.root / path)[:1]
         create_folder(self.root / path, mode=mode)
 
-    def write(self, path: str, text: str, *, through_link: bool = False) -> None:
-        """Write a file below the root. `through_link`: what a link leads to, instead of the link. Raises `LinkRefused` and OSError."""
-        file = (self.root / path).resolve() if through_link else self.root / path
+    def write(self, path: str, text: str, *, place: Path | None = None) -> None:
+        """Write a file below the root. `place`: what a link leads to, which is written instead of the link. Raises `LinkRefused` and
+        OSError."""
+        file = place if place is not None else self.root / path
         self.create_folder(str(Path(path).parent))
         if file.is_file():
             self._before.append((file, file.read_bytes()))

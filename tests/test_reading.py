@@ -29,7 +29,7 @@ OTHERS = {
     "fleet/pages/assets.py": OWN,
     "fleet/engine/queue.py": "a migration of procrastinate",
     "cli/help.py": "the metadata of this package",
-    "config/source/files.py": "/proc and /sys; files of projects are opened there by `open_regular` after their links are checked",
+    "config/source/files.py": "/proc and /sys; files of projects are opened there by `open_place` after their links are checked",
     "cli/program.py": "/dev/null",
     "cli/terminal/screen.py": "/dev/null",
     "own_files.py": "a folder that is locked, opened without following a link; files in it are opened by `open_regular`",
@@ -121,6 +121,7 @@ NAMING = {
     "a state": ("state", "push"),
     "variables": ("validate", "--var-file"),
     "variables of the environment": ("validate", "--env-file"),
+    "a token": ("sandbox", "serve", "--db", "s.db", "--token-file"),
 }
 """Commands that read a file whose name follows."""
 

@@ -16,7 +16,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from reconciler.config.keys import project_file
-from reconciler.links import open_regular
+from reconciler.config.source.reader import FILE_MAX
+from reconciler.links import read_file
 from reconciler.state.store import recorded_runs, tracked_addresses
 from reconciler.text.credentials import file_of
 
@@ -97,14 +98,12 @@ def _file(params: dict[str, Any]) -> Path:
 def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
     """The file of the state, None if it is on a server, in a bucket or unknown; and the name of the project, "" if unknown."""
     file = _file(params)
-    with open_regular(file) as opened:
-        text = opened.read()
+    text = read_file(file, FILE_MAX)
     match = _PROJECT.search(text.decode("utf-8", "replace"))
     given = params.get("state") or os.environ.get(STATE)
     environment = file.parent / "environments" / f"{params.get('env')}.yaml"
     if not given and params.get("env") and environment.is_file():
-        with open_regular(environment) as opened:
-            own = opened.read()
+        own = read_file(environment, FILE_MAX)
         text = own if b"state:" in own else text
     return state_path(file.parent, text, given), match[1] if match else ""
 

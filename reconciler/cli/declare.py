@@ -101,6 +101,14 @@ def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     return float(number) * unit
 
 
+def named_content(name: str, most: int) -> bytes:
+    """At most `most` + 1 bytes of the file that an option names, or of standard input for `-`. Raises `LinkRefused` and OSError."""
+    if name == STDIN:
+        return sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
+    with open_named(Path(name)) as file:
+        return file.read(most + 1)
+
+
 def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
     """The name and the bytes of each file of variables. Standard input can be read once."""
     given: list[tuple[str, bytes]] = []
@@ -109,11 +117,7 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
         if value == STDIN and any(name == STDIN for name, _ in given):
             raise click.BadParameter("standard input can be read only once: pass - once", ctx=ctx, param=param)
         try:
-            if value == STDIN:
-                text = sys.stdin.buffer.read(VARIABLES_MAX + 1) if sys.stdin is not None else b""
-            else:
-                with open_named(Path(value)) as file:
-                    text = file.read(VARIABLES_MAX + 1)
+            text = named_content(value, VARIABLES_MAX)
         except OSError as error:
             raise click.BadParameter(f"{value!r} cannot be read: {os_reason(error)}", ctx=ctx, param=param) from None
         if len(text) > VARIABLES_MAX:

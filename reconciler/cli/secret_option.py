@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from reconciler.cli.declare import Decorator, SharedOption, together
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import os_reason
-from reconciler.links import open_regular
+from reconciler.links import open_named
 
 SECRET_MAX: Final = 4_096  # bytes of a file
 
@@ -66,7 +66,7 @@ def _read(context: click.Context, param: click.Parameter, value: str | None) -> 
     if value is None:
         return
     try:
-        with open_regular(Path(value)) as file:
+        with open_named(Path(value)) as file:
             content = file.read(SECRET_MAX + 1)
         text = content.decode("utf-8").strip()
     except OSError as error:

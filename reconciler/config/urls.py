@@ -19,7 +19,7 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
 from reconciler.errors import os_reason
-from reconciler.links import open_regular
+from reconciler.links import open_place
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
@@ -80,7 +80,7 @@ def _former(kinds: Kinds, sites: Mapping[Address, str], folder: Path, usual: Sit
 def _is_table(path: Path) -> bool:
     """Whether a file begins as our tables do. Any other one is of no interest, readable or not."""
     try:
-        with open_regular(path, follow=False) as file:
+        with open_place(path) as file:
             return is_ours(RedirectFormat.CSV, file.readline(LINE_MAX).decode("utf-8", "replace"))
     except (OSError, ValueError):
         return False
@@ -182,7 +182,7 @@ def _text(root: Path, path: str, at: Source, problems: Problems) -> str | None:
         problems.add(at, f"{link} is a link, and redirects are not written through one; {OWN_FOLDER}", id="RC-link-not-read")
         return None
     try:
-        with open_regular(root / path, follow=False) as file:
+        with open_place(root / path) as file:
             data = file.read(SIZE_MAX + 1)
         if len(data) > SIZE_MAX:
             raise OSError(0, f"it is larger than {SIZE_MAX // 2**20} MiB")

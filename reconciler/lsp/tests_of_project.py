@@ -65,7 +65,7 @@ def _check(path: Path, header: Header, kinds: Kinds, loaded: Loaded, problems: P
         return
     project, evaluation = loaded[chosen]
     own = Evaluation(path.parent.resolve(), evaluation.variables, chosen, problems)
-    own.allowed, own.stand_ins, own.secrets = evaluation.allowed, True, evaluation.secrets
+    own.option, own.stand_ins, own.secrets = "", True, evaluation.secrets
     own.refuse(list(evaluation.refused))
     removed = {address: excluded.declared for address, excluded in project.desired.excluded.items()}
     reader = TestReader(kinds, project.desired.resources, problems, own.node, lambda address, values: {}, removed)

@@ -19,7 +19,7 @@ def conventions(project: Project) -> str:
     hint = f"Name a file of this repository with at most {CONVENTIONS_MAX // 1_000} KB, such as AGENTS.md."
     top = repository(settings.root)
     try:
-        text = ProjectFiles(settings.root, allowed=[] if top is None else [top])(settings.conventions)
+        text = ProjectFiles(settings.root, allowed=[] if top is None else [top], option="")(settings.conventions)
     except ExpressionError as error:
         raise UsageError(f"{where} cannot be read: {error.message}", id=error.id, hint=hint) from None
     if len(text.encode()) > CONVENTIONS_MAX:

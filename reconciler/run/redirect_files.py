@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.errors import UsageError, os_reason
-from reconciler.links import checkout, open_regular
+from reconciler.links import checkout, open_place
 from reconciler.model import RedirectFile, RedirectPlan
 from reconciler.report.words import count, listed
 from reconciler.run.voice import Voice
@@ -75,7 +75,7 @@ class RedirectFiles:
             )
         if not path.exists():
             return
-        with open_regular(path, follow=False) as existing:
+        with open_place(path) as existing:
             ours = is_ours(file.format, existing.read().decode("utf-8", "replace"))
         if not ours:
             raise UsageError(

@@ -27,6 +27,7 @@ from reconciler.errors import ReconcilerError, Refused, os_reason
 from reconciler.files import path_from_here, rewrite
 from reconciler.json_file import read_json
 from reconciler.links import read_file
+from reconciler.own_files import birth_of
 from reconciler.text.escape import as_json
 from reconciler.writing import checked_path, create_folder, opened_for_appending, sync_folder, write_whole
 
@@ -174,7 +175,7 @@ def _recorded(root: Path) -> Replacement | None:
         files = {checked_path(name): (str(texts["before"]), str(texts["after"])) for name, texts in data["files"].items()}
         if not all(name.endswith(YAML) and not any(part.startswith(".") for part in name.split("/")) for name in files):
             raise ValueError("it names other files")
-        if data["folder"] != _folder(root):
+        if data["folder"] != birth_of(root / LOCK):
             raise ValueError("it was made in another folder")
         return Replacement(files, complete=data["complete"] is True, session=str(data["session"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -184,14 +185,8 @@ def _recorded(root: Path) -> Replacement | None:
 
 def _record(root: Path, replacement: Replacement) -> None:
     files = {name: {"before": before, "after": after} for name, (before, after) in replacement.files.items()}
-    data = {"complete": replacement.complete, "folder": _folder(root), "session": replacement.session, "files": files}
+    data = {"complete": replacement.complete, "folder": birth_of(root / LOCK), "session": replacement.session, "files": files}
     _restore(root, (as_json(data) + "\n").encode("utf-8", "surrogatepass"))
-
-
-def _folder(root: Path) -> str:
-    """The working copy, by what nobody can write into a checkout or an archive: when the lock was created here."""
-    status = os.stat(root / LOCK)
-    return f"{status.st_ino}-{status.st_ctime_ns}"
 
 
 def _restore(root: Path, content: bytes | None) -> None:

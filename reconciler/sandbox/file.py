@@ -109,6 +109,19 @@ def _check(connection: sqlite3.Connection, db: Path) -> None:
             )
 
 
+def _check_values(connection: sqlite3.Connection, db: Path) -> None:
+    """Raise `NotASandbox` for a value of another type than its column's, which SQLite keeps as well, and for an object that is none."""
+    tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall()]
+    for table in tables:
+        columns = connection.execute("select name, lower(type) from pragma_table_info(?)", (table,)).fetchall()
+        # the difference of an infinite number from itself is null
+        wrong = [f"typeof({f'{name} - {name}' if kind == 'real' else name}) <> '{kind}'" for name, kind in columns]
+        if table == "objects":
+            wrong.append("case when json_valid(data) then json_type(data) <> 'object' else 1 end")
+        if connection.execute(f"select 1 from {table} where {' or '.join(wrong)} limit 1").fetchone():  # noqa: S608 - our own names
+            raise NotASandbox(f"{db} is not a sandbox: its table {table} has a value that no sandbox contains; choose another file")
+
+
 _REASONS = {
     sqlite3.SQLITE_INTERRUPT: "it is damaged: reading it does not end",
     sqlite3.SQLITE_READONLY: "it cannot be written",
@@ -163,11 +176,16 @@ class File:
             # whoever else was creating the same file has finished by now, because the write lock was theirs
             if self.db.stat().st_size:
                 self._refuse_others()
+                _check_values(self.connection, self.db)
             run(f"pragma application_id={APPLICATION}")
             for statement in SCHEMA.split(";"):
                 if statement.strip():
                     run(statement)
             run("insert or ignore into meta values ('identity', ?)", (secrets.token_hex(16),))
+        try:
+            self.now()
+        except (ValueError, OverflowError) as error:
+            raise NotASandbox(f"{self.db} is not a sandbox: its clock shows no time ({error}); choose another file") from error
         self._log_ahead()
 
     def _refuse_others(self) -> None:

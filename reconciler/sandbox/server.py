@@ -49,10 +49,10 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def _config(door: Door) -> uvicorn.Config:
+def _config(door: Door, *, log_level: str = "error") -> uvicorn.Config:
     """Whatever listens is behind a door. Nothing that a stranger sends is a warning in somebody's terminal."""
     return uvicorn.Config(
-        door, lifespan="off", ws="none", log_level="error", access_log=False, date_header=False, server_header=False,
+        door, lifespan="off", ws="none", log_level=log_level, access_log=False, date_header=False, server_header=False,
         timeout_graceful_shutdown=1,
     )  # fmt: skip
 
@@ -157,7 +157,8 @@ def embedded(
         store.discard()
         listener.close()
         raise
-    server = _Embedded(_config(Door(app, app.state.service.is_control, otherwise=refuse)))
+    # what cannot be answered, as with a file that somebody else wrote, is an answer 500, and no page of code in somebody's terminal
+    server = _Embedded(_config(Door(app, app.state.service.is_control, otherwise=refuse), log_level="critical"))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the process's signals belong to whoever embeds us
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="sandbox")
     thread.start()

@@ -220,7 +220,7 @@ class _Gathering:
         self, path: Path, folder: Path, header: Header, project: Project, evaluation: Evaluation, environment: str | None
     ) -> TestReader:
         own = Evaluation(folder.resolve(), evaluation.variables, environment, self.problems)
-        own.stand_ins, own.secrets = True, evaluation.secrets
+        own.option, own.stand_ins, own.secrets = "", True, evaluation.secrets
         own.refuse(list(evaluation.refused))
 
         def edited(address: Address, values: MapEntry) -> Mapping[str, Any]:
@@ -279,10 +279,12 @@ class _Gathering:
     def _content(self, folder: Path, name: str, at: Source, refused: Sequence[Path]) -> bytes | None:
         """The content of a file of a test's folder; None with a problem."""
         try:
-            return ProjectFiles(folder.resolve(), refused).content(name, f'file "{name if len(name) <= 60 else name[:59] + "…"}"')
+            return ProjectFiles(folder.resolve(), refused, option="").content(
+                name, f'file "{name if len(name) <= 60 else name[:59] + "…"}"'
+            )
         except ExpressionError as error:
             place = f"a test reads files of its own folder, {folder.as_posix()}"
-            self.problems.add(at, f"{error.message.partition('; to allow it')[0]}; {place}", id=error.id)
+            self.problems.add(at, f"{error.message}; {place}", id=error.id)
             return None
 
     def _seeded(self, project: Project, before: Project | None, own: SeedFile | None) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.people.directory import of_settings
+from reconciler.fleet.people.identity import is_readable
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
 
@@ -211,6 +213,29 @@ def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(remote
     assert not directory.is_known(stranger)
     assert stranger.startswith("Mallory")
     assert stranger.isprintable()
+
+
+HIDING: Final = {
+    "an encoding of letters": "author {mallory}\ncommitter {mallory}\nencoding UTF-7\nx a+AAo-author {ada}+AAo-committer {ada}",
+    "two lines": "author {mallory}\ncommitter {mallory}\nauthor {ada}\ncommitter {ada}",
+    "two addresses": "author Ada <ada@acme.example> <mallory@acme.example> 1700000000 -0000\ncommitter {ada}",
+    "two addresses, the other first": "author Mallory <mallory@acme.example> <ada@acme.example> 1700000000 -0000\ncommitter {ada}",
+    "a zero": "author Mallory\0 <mallory@acme.example> 1700000000 -0000\ncommitter {ada}",
+    "no committer": "author {ada}",
+    "no author": "committer {ada}",
+}
+
+
+@pytest.mark.parametrize("header", HIDING.values(), ids=HIDING)
+def test_no_header_of_a_commit_hides_who_wrote_it(remote: Remote, tmp_path: Path, header: str) -> None:
+    """The forge reads mallory in it, and may have verified that it is she; git shows ada alone."""
+    ada, mallory = "Ada <ada@acme.example> 1700000000 -0000", "Mallory <mallory@acme.example> 1700000000 -0000"
+    text = f"tree {remote('write-tree')}\n{header.format(ada=ada, mallory=mallory)}\n\nwork\n"
+    (tmp_path / "commit").write_bytes(text.encode())
+    remote("reset", "-q", "--hard", remote("hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "commit")))
+    cache, source = tmp_path / "cache", remote.source(ref="main")
+    others = set(git.authors(cache, source, git.fetched(cache, source), None)) - {"ada@acme.example"}
+    assert others == {"mallory@acme.example"} or any(not is_readable(other) for other in others), others
 
 
 def test_a_file_of_the_repository_cannot_say_that_somebody_else_wrote_a_commit(remote: Remote, tmp_path: Path) -> None:

@@ -97,7 +97,15 @@ def test_an_author_is_matched_in_every_spelling_of_an_address(written: str, own:
     assert lacking(known, approval(LINUS), approval(GRACE), authors=(written,)) == 0
 
 
-@pytest.mark.parametrize(("one", "other"), [("ada@acme.example", "ada@acme.example.org"), ("1+ada@acme.example", "ada@acme.example")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ada@acme.example", "ada@acme.example.org"),
+        ("1+ada@acme.example", "ada@acme.example"),
+        ("1-ada@users.noreply.github.com", "ada@users.noreply.github.com"),
+        ("7+1-ada@users.noreply.github.com", "ada@users.noreply.github.com"),
+    ],
+)
 def test_different_addresses_are_not_confused(one: str, other: str) -> None:
     assert canonical(one) != canonical(other)
 

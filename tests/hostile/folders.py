@@ -48,6 +48,8 @@ SETTINGS: Final = {
     ".reconciler/unsaved-00000000.json": '{"version": 1, "lineage": "x", "run": "r", "endings": [], "signature": "00"}\n',
     ".reconciler/proposal.json": '{"complete": false, "folder": "1-1", "session": "x", "files": {"reconciler.yaml": {"before": "", "after": ""}}}\n',
     ".reconciler/proposal.lock": "",
+    ".reconciler/unsaved-0/hostile.json": "{}\n",
+    "tests/deep/hostile.yaml": "tests: 1\n",
     ".reconciler/state.db.lock": "1\n",
     ".reconciler/report.json": "{}\n",
     ".reconciler/fleet/url": "postgresql://127.0.0.1:9/hostile\n",

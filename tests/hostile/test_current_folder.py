@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -107,6 +108,20 @@ def test_the_process_that_has_the_tokens_of_a_fleet_imports_nothing_from_the_fol
     done = started(folder, tmp_path, WORKER, data)
     assert (folder.ran, done.returncode) == ([], 0), done.stderr
     assert done.stdout.startswith("(0, "), done.stdout
+
+
+def test_a_fleet_runs_with_packages_that_one_user_has_installed(tmp_path: Path) -> None:
+    """`pip install --user`: what has the tokens is started with another home directory, and finds them all the same."""
+    pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+    home, python = tmp_path / "home", sysconfig.get_path("stdlib").rpartition("/")[2]
+    (home / ".local/lib" / python).mkdir(parents=True)
+    (home / ".local/lib" / python / "site-packages").symlink_to(sysconfig.get_path("purelib"))
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "program.py").write_text(WORKER)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    words = [os.path.realpath(sys.executable), str(tmp_path / "program.py"), str(tmp_path / "data")]
+    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.startswith("(0, "), done.stderr
 
 
 def test_processes_of_tests_that_are_not_forked_import_nothing_from_the_folder(folder: HostileFolder, tmp_path: Path) -> None:

@@ -10,9 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +19,7 @@ import pytest
 
 from reconciler.cli import main
 from reconciler.cli.program import LazyGroup
+from reconciler.text.patterns import PathPattern
 from tests.hostile.folders import COPY as COPY_CONFIG, HostileFolder
 from tests.hostile.repositories import git
 from tests.interpreter import Interpreter
@@ -35,8 +34,6 @@ defaults: {baseUrl: "http://127.0.0.1:9", token: {env: ACME_TOKEN}, source: {git
 projects: [{name: acme}]
 """
 COPIES: Final = ".reconciler/fleet/repositories"
-MOVED: Final = find_spec("reconciler.own_files") is not None
-"""Whether the data of a fleet are in the state folder of the user."""
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "init": ("new",),
     "apply": ("--yes",),
@@ -78,14 +75,14 @@ BELIEVED: Final = {
     ".reconciler/sandbox.db*": "its sandbox",
     ".reconciler/proposal.json": "only if it was made in this folder",
     ".reconciler/unsaved-*.json": "only with a signature of the state's own key",
-    ".git/*": "the repository around the project, by git, which runs nothing of it: test_git.py",
+    ".git/**": "the repository around the project, by git, which runs nothing of it: test_git.py",
     ".gitattributes": "by git, which takes no program from it", ".gitignore": "by git",
     ".reconciler/config.schema.json": "by git, which compares the files of the commit",
     "fleet.yaml": "the fleet file, which is an argument",
     COPY + "*": "an argument", "state.json": "an argument", "operations.json": "an argument", "report.json": "an argument",
     "seed.yaml": "an argument",
 }  # fmt: skip
-"""What a command may read in the folder where it starts, and why. Nothing else of it is even opened."""
+"""What a command may read in the folder where it starts, and why; `*` stands for a part of one name. Nothing else of it is even opened."""
 
 
 def commands(group: LazyGroup = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -159,7 +156,7 @@ def hostile_clone(project: Path, place: Path) -> HostileFolder:
 
 def not_believed(read: Iterable[str]) -> list[str]:
     """The files of those that were read that no documentation names."""
-    return [path for path in read if not any(fnmatchcase(path, some) for some in BELIEVED)]
+    return [path for path in read if not any(PathPattern.parse(some).matches(path) for some in BELIEVED)]
 
 
 def committed(project: Path, place: Path) -> Path:
@@ -170,7 +167,7 @@ def committed(project: Path, place: Path) -> Path:
         if path.is_file():
             (repository / path.relative_to(project)).parent.mkdir(parents=True, exist_ok=True)
             (repository / path.relative_to(project)).write_bytes(path.read_bytes())
-    (repository / "fleet.yaml").write_text(FLEET.replace("URL", f"file://{repository}" if MOVED else "file:///nowhere"))
+    (repository / "fleet.yaml").write_text(FLEET.replace("URL", f"file://{repository}"))
     (repository / "tests").mkdir()
     (repository / "tests" / "x.yaml").write_text("tests:\n  x: {expect: []}\n")
     (repository / ".gitattributes").write_text("* filter=x diff=x\n")
@@ -180,6 +177,11 @@ def committed(project: Path, place: Path) -> Path:
     git(repository, "add", "-A", "-f")
     git(repository, "commit", "-q", "-m", "one")
     return repository
+
+
+def test_what_is_believed_is_no_more_than_what_its_line_says() -> None:
+    hostile = ["tests/deep/x.yaml", ".reconciler/state.db.d/x", ".reconciler/unsaved-x/y.json", "copy.db.d/x", "docs/fleet.yaml"]
+    assert not_believed([*hostile, "tests/x.yaml", ".reconciler/state.db-wal", ".git/objects/aa/b"]) == hostile
 
 
 def test_the_lines_of_the_table_are_those_of_commands() -> None:

@@ -7,12 +7,15 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reconciler import writing
-from reconciler.links import LinkRefused, check_read, written_place
+from reconciler.errors import ReconcilerError
+from reconciler.files import rewrite
+from reconciler.links import LinkRefused, check_read, read_file, written_place
 from tests.cli.conftest import Cli, applied_project
 from tests.hostile.repositories import git
 from tests.sources import PACKAGE, nodes, package
@@ -380,6 +383,67 @@ def test_links_inside_a_project_are_read(checkout: Cli) -> None:
     (checkout.root / "link").symlink_to("p")
     for project in ("p", "link"):
         assert (checkout("validate", project).exit_code, checkout("plan", project).exit_code) == (0, 0)
+
+
+# -- links that are put there in the middle of a run --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def swapped(tmp_path: Path) -> Iterator[Path]:
+    """A checkout in which `file`, and the folder of `sub/file`, are links out of it from one moment to the next."""
+    folder, outside = tmp_path / "in", tmp_path / "out"
+    for path in (folder / ".git", folder / "sub", outside):
+        path.mkdir(parents=True)
+    (outside / "file").write_text(VICTIM)
+    for file in (folder / "file", folder / "sub/file"):
+        file.write_text("mine")
+    ended = threading.Event()
+
+    def swap() -> None:
+        new, sub = folder / "new", folder / "sub"
+        while not ended.is_set():
+            new.symlink_to(outside / "file")
+            new.replace(folder / "file")
+            sub.rename(folder / "away")
+            sub.symlink_to(outside)
+            new.write_text("mine")
+            new.replace(folder / "file")
+            sub.unlink()
+            (folder / "away").rename(sub)
+
+    with ThreadPoolExecutor(1) as pool:
+        swapping = pool.submit(swap)
+        try:
+            yield folder
+        finally:
+            ended.set()
+        swapping.result()
+    assert (outside / "file").read_text() == VICTIM
+    assert [path.name for path in outside.iterdir()] == ["file"]
+
+
+def outcomes(act: Callable[[], bytes | list[str]]) -> set[bytes]:
+    """What many tries of something lead to: a content, b"written", b"refused". Before a file was opened in the very place that had been
+    looked at, one try in a hundred followed a link."""
+    results = set()
+    for _ in range(1_000):
+        try:
+            result = act()
+            results.add(result if isinstance(result, bytes) else b"written")
+        except (OSError, ReconcilerError):
+            results.add(b"refused")
+    return results
+
+
+@pytest.mark.parametrize("name", ["file", "sub/file"])
+def test_a_link_that_is_put_in_the_way_of_a_reading_is_not_followed(swapped: Path, name: str) -> None:
+    assert outcomes(lambda: read_file(swapped / name, 100)) == {b"mine", b"refused"}
+    assert outcomes(lambda: read_file(swapped / name, 100, within=swapped)) == {b"mine", b"refused"}
+
+
+@pytest.mark.parametrize("name", ["file", "sub/file"])
+def test_a_link_that_is_put_in_the_way_of_a_writing_is_not_followed(swapped: Path, name: str) -> None:
+    assert outcomes(lambda: rewrite(swapped, {name: "mine"})) == {b"written", b"refused"}
 
 
 # -- commits -----------------------------------------------------------------------------------------------------------------------------

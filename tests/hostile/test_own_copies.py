@@ -268,3 +268,17 @@ def test_what_is_signed_counts_in_its_folder_and_with_its_content_only(tmp_path:
     assert OwnFolder.create(tmp_path / "copy").read("a.json") is None
     (own.path / "a.json").chmod(0o640)
     assert own.read("a.json") is None
+
+
+def test_a_folder_with_the_number_that_somebody_foresaw_is_not_ours(tmp_path: Path) -> None:
+    """In an empty file system, such as a tmpfs, the numbers of what a checkout creates are always the same."""
+    own = OwnFolder.create(tmp_path / "data")
+    own.write("a.json", {"a": 1})
+    content = {path: path.read_bytes() for path in own.path.iterdir()}
+    for path in content:
+        path.unlink()
+    for path, text in content.items():
+        path.touch(mode=0o600)
+        path.write_bytes(text)
+    assert OwnFolder.existing(own.path) is None
+    assert OwnFolder.create(own.path).read("a.json") is None

@@ -92,6 +92,22 @@ def test_a_sandbox_is_nothing_but_its_tables(cli: Cli, name: str) -> None:
         assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "objects SET data = x'ff'", "objects SET data = 7", "objects SET data = '[1]'", "objects SET data = '{'",
+        "objects SET data = replace(hex(zeroblob(3000)), '00', '[')", "objects SET position = x'00'", "objects SET position = 9e999",
+        "objects SET container = x'ff'", "meta SET value = x'ff'", "requests SET status = 'x'",
+        "meta SET value = 'never', key = 'clock' WHERE key = 'seeded'", "meta SET value = '9e999', key = 'offset' WHERE key = 'seeded'",
+    ],
+)  # fmt: skip
+def test_a_value_that_no_sandbox_contains_is_refused_before_anything_is_asked(cli: Cli, change: str) -> None:
+    indexes = "DROP INDEX in_site; DROP INDEX paths; DROP INDEX basenames; DROP INDEX deleted"  # which are of what the text says
+    poison(cli.root / SANDBOX, f"{indexes}; UPDATE OR IGNORE {change}")
+    for words in (("plan", "p"), ("rehearse", "p"), ("sandbox", "export", "--db", SANDBOX)):
+        assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
+
+
 def in_circles(file: Path, index: str) -> None:
     """Make the pages of an index lead to one another so that its rows never end: each of 19 pages names the next one many times."""
     with closing(sqlite3.connect(file)) as connection:

@@ -40,6 +40,7 @@ def test_a_test_reads_files_of_its_own_folder_only(cli: Cli, given: str, says: s
     result = cli("test", "tests/it.yaml", "--parallel", "1", code=exits.WRONG)
     assert "tests/it.yaml:1:3" in result.stderr
     assert says in result.stderr
+    assert "--allow-file" not in result.stderr, "no option of this command"
     assert "swordfish" not in result.stdout + result.stderr
 
 
@@ -61,6 +62,7 @@ def test_expressions_of_a_test_read_files_of_its_own_folder_only(cli: Cli) -> No
     cli.write("tests/it.yaml", "tests: [{name: a, expect: [{field: acme.title, is: '${{ file(\"../secret.txt\") }}'}]}]")
     result = cli("test", ".", "--parallel", "1", code=exits.WRONG)
     assert 'file("../secret.txt") is outside the project' in result.stderr
+    assert "--allow-file" not in result.stderr, "no option of this command"
     assert "swordfish" not in result.stdout + result.stderr
 
 

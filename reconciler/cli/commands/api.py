@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -14,6 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.declare import named_content
 from reconciler.cli.loading import loaded
 from reconciler.cli.opening import connected
 from reconciler.cli.options import Options
@@ -24,11 +24,10 @@ from reconciler.client.service import Reader, Writer
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
-from reconciler.links import open_named
-from reconciler.run.operation import STDIN
 from reconciler.text.escape import terminal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+INPUT_MAX = 2**30  # bytes of a body, more than a service takes
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _KEY = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
@@ -165,11 +164,7 @@ def body(fields: tuple[str, ...]) -> Any:
 def body_of_file(file: Path) -> Any:
     """The body in a file, `-` for stdin. Raises `UsageError`."""
     try:
-        if str(file) == STDIN:
-            text = sys.stdin.buffer.read()
-        else:
-            with open_named(file) as stream:
-                text = stream.read()
+        text = named_content(str(file), INPUT_MAX)
     except OSError as error:
         raise UsageError(f"--input {file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     try:

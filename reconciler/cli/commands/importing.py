@@ -358,8 +358,9 @@ def _write(change: FolderChange, files: Mapping[str, str], kinds: Kinds, project
     new = {path: text for path, text in beside.items() if not (change.root / path).exists()}
     # The project file comes last: if this program is killed before, there is no project yet, and the import can be repeated.
     for path, text in sorted({**new, **files}.items(), key=lambda file: file[0] == PROJECT_FILE):
+        place = (change.root / path).resolve()
         # A link to a file of the project stays one.
-        change.write(path, text, through_link=(change.root / path).resolve() in mine)
+        change.write(path, text, place=place if place in mine else None)
 
 
 def _differs(file: Path, text: str) -> bool:

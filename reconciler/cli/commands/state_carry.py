@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Never
@@ -12,7 +11,7 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.declare import OutputFile
+from reconciler.cli.declare import OutputFile, named_content
 from reconciler.cli.loading import loaded
 from reconciler.cli.opening import leased_state, service_of, store_of
 from reconciler.cli.options import Options
@@ -20,12 +19,10 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.kinds import load as load_kinds
-from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.connection.unseen import unseen, warn_unseen
-from reconciler.run.operation import STDIN
 from reconciler.state.history import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json
@@ -143,11 +140,7 @@ def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
 def read(file: Path) -> Any:
     """The JSON in a file, `-` for stdin. Raises `UsageError`."""
     try:
-        if str(file) == STDIN:
-            text = sys.stdin.buffer.read(BYTES_MAX + 1)
-        else:
-            with open_named(file) as stream:
-                text = stream.read(BYTES_MAX + 1)
+        text = named_content(str(file), BYTES_MAX)
         if len(text) > BYTES_MAX:
             raise UsageError(f"{file} is larger than a state can be: more than {BYTES_MAX >> 20} MiB", id="RC-file-too-large")
         return json.loads(text, parse_constant=_no_number)

@@ -165,7 +165,7 @@ def _in_child(work: Callable[[Job], ProjectTestResult], job: Job) -> ProjectTest
 
 def _snapshots(test: ProjectTest) -> dict[str, str]:
     """The texts of the snapshots that exist."""
-    texts, files = {}, ProjectFiles(test.folder)
+    texts, files = {}, ProjectFiles(test.folder, option="")
     for name in test.snapshots:
         try:
             texts[name] = files(name)

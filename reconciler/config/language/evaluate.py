@@ -16,7 +16,7 @@ from typing import Any, Final
 from reconciler.config.keys import IGNORED
 from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
 from reconciler.config.language.expressions import Evaluator, SecretValues
-from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.files import ALLOW_FILE, ProjectFiles
 from reconciler.config.language.stand_ins import stand_in
 from reconciler.config.language.variables import Variables
 from reconciler.config.source.nodes import (
@@ -79,6 +79,7 @@ class Evaluation:
         self.literal = literal
         self.refused: Sequence[Path] = ()
         self.allowed: Sequence[Path] = ()  # files and folders outside the project that file() may read
+        self.option = ALLOW_FILE  # what allows more; "" for nothing
         self.secrets: SecretValues | None = None
         self.stand_ins = False  # placeholder texts replace unknown values
         self.texts: dict[str, str] = {}
@@ -98,7 +99,7 @@ class Evaluation:
             tainted=self.variables.tainted,
             unset=self.variables.unset,
             env_name=self.environment,
-            file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
+            file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed, option=self.option),
             work=self.work,
         )
         evaluator.secrets = self.secrets

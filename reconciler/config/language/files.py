@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.links import NotRegular, open_regular
+from reconciler.links import NotRegular, open_place
 from reconciler.text.certificate import DER
 
 # A field of a service takes less; a larger file would be shown in every plan.
@@ -25,12 +25,18 @@ _COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # suffixes of the files t
 
 class ProjectFiles:
     """`root`: the project's directory. `refused`: files that are never returned. `texts`: receives the SHA-256 of each returned text, by
-    name. `allowed`: files and folders outside the project that are returned too."""
+    name. `allowed`: files and folders outside the project that are returned too; `option`: what allows more, "" for nothing."""
 
     def __init__(
-        self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None, allowed: Collection[Path] = ()
+        self,
+        root: Path,
+        refused: Collection[Path] = (),
+        *,
+        texts: dict[str, str] | None = None,
+        allowed: Collection[Path] = (),
+        option: str = ALLOW_FILE,
     ) -> None:
-        self.root, self.texts = root.resolve(), texts if texts is not None else {}
+        self.root, self.texts, self.option = root.resolve(), texts if texts is not None else {}, option
         self.refused = frozenset(Path(f"{file.resolve()}{more}") for file in refused for more in _COMPANIONS)
         self.allowed = tuple(path.resolve() for path in allowed)
 
@@ -79,7 +85,7 @@ class ProjectFiles:
         if not found.is_relative_to(self.root):
             if not any(found.is_relative_to(place) for place in self.allowed):
                 how = "is outside the project" if leaves else "is a link to a file outside the project"
-                raise ExpressionError(f"{shown} {how}; to allow it, pass {ALLOW_FILE} {_typed(found)}", id="RC-file-not-allowed")
+                raise ExpressionError(f"{shown} {how}{self._way('allow it', found)}", id="RC-file-not-allowed")
         elif leaves:
             raise ExpressionError(
                 f"{shown} is inside the project; write it relative to the project file: {found.relative_to(self.root)}", id="RC-file-path"
@@ -87,10 +93,10 @@ class ProjectFiles:
         elif any(part.startswith(".") for part in found.relative_to(self.root).parts):
             raise ExpressionError(f"{shown} is a link to a hidden file, which is not allowed", id="RC-file-hidden")
         if self._is_hidden(found):
-            wrong = f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}"
+            wrong = f"{shown} is hidden in a folder that is allowed{self._way('allow it too', found)}"
             raise ExpressionError(wrong, id="RC-file-not-allowed")
         try:  # every link is resolved already: one that was put there since is not followed
-            file = open_regular(found, follow=False)
+            file = open_place(found)
         except NotRegular:
             raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file") from None
         with file:
@@ -99,6 +105,9 @@ class ProjectFiles:
             if found in self.refused or any(_same(path, status) for path in self.refused):
                 raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed", id="RC-file-is-a-database")
             return file.read(FILE_MAX + 1)
+
+    def _way(self, what: str, found: Path) -> str:
+        return f"; to {what}, pass {self.option} {_typed(found)}" if self.option else ""
 
     def _is_hidden(self, found: Path) -> bool:
         """Whether a file outside is hidden in every folder that allows it; one that is allowed by its own name is not."""

@@ -20,7 +20,7 @@ from reconciler.config.source.nodes import HOLE_OPENING, Node
 from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, Document, read
 from reconciler.errors import Problem, os_reason
-from reconciler.links import LinkRefused, check_read, leads_out, open_regular
+from reconciler.links import LinkRefused, check_read, leads_out, open_place, target
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
@@ -107,13 +107,14 @@ class Files:
         path = self.root / name
         # Also a file that cannot be read: it belongs to the project.
         self.seen.append(path)
-        reason = self._leads_out(path)
+        place = self._place(path)
+        reason = leads_out(path, self.root, place)
         if reason is not None:
             self.problems.settle(Problem(name, 0, 0, f"this file {reason}; {OWN_FILE}", id="RC-link-not-read"))
             self.problems.partial = True
             return None
         try:
-            text = self._text(name, path)
+            text = self._text(name, place)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
@@ -135,21 +136,21 @@ class Files:
         self.problems.partial |= document.data is None
         return document.data
 
-    def _text(self, name: str, path: Path) -> bytes:
+    def _text(self, name: str, place: Path) -> bytes:
         """The text of a file, cut off after the allowed size. Raises `OSError`."""
         if name in self.given:
             return self.given[name].encode("utf-8", "surrogatepass")
         # Neither a device, nor a pipe that never ends, nor a directory.
-        with open_regular(path) as file:
+        with open_place(place) as file:
             return file.read(FILE_MAX + 1)
 
-    def _leads_out(self, path: Path) -> str | None:
-        """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
+    def _place(self, path: Path) -> Path:
+        """The place of a file, every link followed. A folder is followed once for all its files."""
         # A link out of the checkout could show a file of the runner in the comment of a pull request.
         folder = path.parent
         if folder not in self._plain and folder.resolve() == folder:
             self._plain.add(folder)
-        return None if folder in self._plain and not path.is_symlink() else leads_out(path, self.root)
+        return path if folder in self._plain and not path.is_symlink() else target(path)
 
     def _too_large(self, name: str, message: str) -> Enough:
         self.problems.partial = True

@@ -14,7 +14,9 @@ from reconciler.text.escape import is_plain, terminal
 
 OPERATOR: Final = "operator"  # the issuer of whoever can write to the database: a user of the commands
 _ACCOUNT_NUMBER: Final = re.compile(r"[0-9]+[+-]")  # in the addresses that forges give to people who hide theirs
+_NUMBER_ON_GITHUB: Final = re.compile(r"[0-9]+\+")  # where the name of an account, which people choose, may begin with 1-
 _NOREPLY: Final = "users.noreply."
+_GITHUB: Final = f"{_NOREPLY}github.com"
 EMAIL_MAX: Final = 254  # characters
 UNREADABLE: Final = "(no readable address)"  # the end of the name of an author who can be nobody that is known
 _IN_NO_ADDRESS: Final = frozenset(" <>,;\ufffd")
@@ -66,6 +68,7 @@ def canonical(address: str) -> str:
         return folded(address)
     host = host.strip().rstrip(".")
     if host.startswith(_NOREPLY):
-        return f"{_ACCOUNT_NUMBER.sub('', local, count=1)}@{host}"
+        number = _NUMBER_ON_GITHUB if host == _GITHUB else _ACCOUNT_NUMBER
+        return f"{number.sub('', local, count=1)}@{host}"
     local = local.partition("+")[0] or local
     return f"{local.replace('.', '')}@gmail.com" if host in _DOTLESS else f"{local}@{host}"

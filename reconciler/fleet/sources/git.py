@@ -120,8 +120,9 @@ def reason(ended: EndedCommand) -> str:
 
 
 COMMITS_FIRST: Final = 100  # of the history, which is read further back where that is not enough
-_FORMAT: Final = "--format=tformat:%an%x00%ae%x00%cn%x00%ce%x00%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x00)"
-"""As the commits say it: `.mailmap` is a file of the repository, and whoever proposes a change could write another person into it."""
+_TRAILERS: Final = "--format=tformat:%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x00)"
+_WRITTEN_BY: Final = re.compile(r"([^<>\0]*)<([^<>\0]*)>[^<>]*")
+"""Two addresses in one line are no address: programs differ in which of them they take."""
 _FORGES: Final = frozenset({"noreply@github.com"})  # the committer of what people merge on the site of a forge, never who wrote it
 _HISTORY: Final = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--filter=tree:0")
 
@@ -178,19 +179,29 @@ def _is_shallow(folder: Path) -> bool:
 
 
 def _people(folder: Path, *range_arguments: str) -> tuple[str, ...]:
-    """The addresses of who wrote some commits, as `author` returns them; empty only if there is no such commit."""
-    ended = git(folder, "log", "--no-show-signature", "--no-patch", _FORMAT, *range_arguments, "--")
-    if ended.code != 0 or ended.late or ended.large:
-        raise SourceError(f"the authors of a commit cannot be read: {reason(ended)}", id="RC-git-failed")
-    people: set[str] = set()
-    for line in filter(None, ended.out.decode("utf-8", "replace").split("\n")):
-        name, address, committer, committed_from, *trailers = line.split("\0")
-        people |= {author(name, address), *map(_co_author, filter(None, trailers))}
-        people |= {author(committer, committed_from)} - _FORGES
+    """The addresses of who wrote some commits, as `author` returns them; empty only if there is no such commit.
+
+    As the commits say it, byte by byte. `.mailmap` is a file of the repository. And of a commit whose header says another encoding, or has
+    two lines of authors, git shows somebody else than the forge that let it in.
+    """
+
+    def log(form: str) -> str:
+        words = ("log", "--no-show-signature", "--no-patch", "--no-decorate", "--encoding=none", form, *range_arguments, "--")
+        ended = git(folder, *words, most=PACK_MAX)
+        if ended.code != 0 or ended.late or ended.large:
+            raise SourceError(f"the authors of a commit cannot be read: {reason(ended)}", id="RC-git-failed")
+        return ended.out.decode("utf-8", "replace")
+
+    people = {_author(value) for line in log(_TRAILERS).split("\n") for value in line.split("\0") if value}
+    for commit in re.split("^commit ", log("--format=raw"), flags=re.MULTILINE)[1:]:
+        header = commit.partition("\n\n")[0].split("\n")
+        for role, nobody in (("author ", frozenset()), ("committer ", _FORGES)):
+            written = [line.removeprefix(role) for line in header if line.startswith(role)]
+            people |= {_author(line) for line in written or [""]} - nobody
     return tuple(sorted(people))
 
 
-def _co_author(text: str) -> str:
-    """The address in the value of a trailer: `Ada <ada@acme.example>`."""
-    name, bracket, rest = text.partition("<")
-    return author(name, rest.rpartition(">")[0]) if bracket else author("", text)
+def _author(text: str) -> str:
+    """The address in a line of a header or a trailer: `Ada <ada@acme.example>`, after which a header has the time."""
+    match = _WRITTEN_BY.fullmatch(text)
+    return author(match[1], match[2]) if match is not None else author(text, "")
