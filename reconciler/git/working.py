@@ -21,7 +21,8 @@ LARGEST: Final = 16 * 2**20  # bytes; no file that a project reads is larger
 TOTAL: Final = 2**30  # bytes of all files
 SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
-FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
+SUBMODULE: Final = "160000"
+FILES: Final = frozenset({"100644", "100755", LINK})  # modes
 DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 
 
@@ -108,12 +109,15 @@ class WorkingRepository:
         """
         plain = self.repository.without_filters()
         changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=plain)
-        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
-        for done in (changed, listed):
-            if done.code != 0:
-                raise ReconcilerError(f"git cannot compare the files with {commit}: {git_says(done)}", id="RC-git-failed")
-        tracked = {os.fsdecode(name) for name in listed.out.split(b"\0")}
-        return bool(changed.out) or any(str(self.inside / name) not in tracked for name in names if not name.startswith(("/", "../")))
+        if changed.code != 0:
+            raise ReconcilerError(f"git cannot compare the files with {commit}: {git_says(changed)}", id="RC-git-failed")
+        blobs = self._blobs(commit, self.inside)
+        left = {name for name in names if not name.startswith(("/", "../"))} - {blob.path for blob in blobs}
+        for path, module, pinned in self._submodules(blobs, self.inside):
+            within = {name for name in left if name.startswith(f"{path}/")}
+            if within and not module.differs(pinned, (name.removeprefix(f"{path}/") for name in within)):
+                left -= within
+        return bool(changed.out or left)
 
     def before_renames(self, start: NamedCommit, end: NamedCommit | None, name: str) -> PurePosixPath:
         """The folder's path at `start`, according to a file in it that exists now, or at `end`; `inside` if it was not renamed."""
@@ -145,7 +149,7 @@ class WorkingRepository:
 
     def text(self, commit: NamedCommit, path: PurePosixPath) -> bytes | None:
         """A file as a commit has it; None if it has no such file, or a link in its place."""
-        blobs = [blob for blob in self._blobs(commit, path.parent) if blob.path == path.name and blob.mode != LINK]
+        blobs = [blob for blob in self._blobs(commit, path.parent) if blob.path == path.name and blob.mode in FILES - {LINK}]
         sizes = self.repository.sizes([blob.id for blob in blobs])
         return next(iter(self.repository.contents([blob.id for blob in blobs], sizes)), None)
 
@@ -163,14 +167,32 @@ class WorkingRepository:
         path of each file whose name cannot be one, and why, instead of the error."""
         with TemporaryDirectory(prefix="reconciler-diff-") as name:
             root = Path(name).resolve()
-            blobs = self._blobs(commit, self.inside if inside is None else inside)
-            if below is not None and PurePosixPath() not in below:
-                folders = frozenset(below)
-                blobs = [blob for blob in blobs if not folders.isdisjoint(PurePosixPath(blob.path).parents)]
-            self._write(root, blobs, refused)
+            folders = frozenset(below if below is not None else [PurePosixPath()])
+            for repository, blobs in self._repositories(commit, self.inside if inside is None else inside):
+                chosen = [blob for blob in blobs if blob.mode in FILES and not folders.isdisjoint(PurePosixPath(blob.path).parents)]
+                repository._write(root, chosen, refused)
             yield root
 
+    def _repositories(self, commit: NamedCommit, inside: PurePosixPath) -> Iterator[tuple[WorkingRepository, list[git.Blob]]]:
+        """The files of a folder by the repository that has their contents: this one, then those of its submodules."""
+        blobs = self._blobs(commit, inside)
+        yield self, blobs
+        for path, module, pinned in self._submodules(blobs, inside):
+            for repository, blobs in module._repositories(pinned, PurePosixPath()):
+                yield repository, [blob._replace(path=f"{path}/{blob.path}") for blob in blobs]
+
+    def _submodules(self, blobs: list[git.Blob], inside: PurePosixPath) -> Iterator[tuple[str, WorkingRepository, NamedCommit]]:
+        """The submodules among the entries of a folder that are checked out and have the recorded commit: path, repository, commit."""
+        for blob in blobs:
+            folder = self.repository.folder / inside / blob.path
+            # Whoever wrote the commit chose the path: through a link it could name a repository of somebody else.
+            if blob.mode == SUBMODULE and os.path.realpath(folder) == str(folder) and (folder / ".git").exists():
+                module = WorkingRepository(git.GitRepository(folder), PurePosixPath())
+                if module._run("cat-file", "-e", f"{blob.id}^{{commit}}").code == 0:
+                    yield blob.path, module, NamedCommit(blob.id, blob.id)
+
     def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[git.Blob]:
+        """What is in a folder at a commit; a submodule is one entry."""
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--", commit.id, *_below(inside))
         if listed.code != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {git_says(listed)}", id="RC-git-failed")
@@ -178,8 +200,7 @@ class WorkingRepository:
         for entry in listed.out.split(b"\0")[:-1]:
             parts, _, path = entry.partition(b"\t")
             mode, _, id = parts.decode().split()
-            if mode in FILES:
-                blobs.append(git.Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
+            blobs.append(git.Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
     def _write(self, root: Path, blobs: list[git.Blob], refused: dict[str, str] | None) -> None:

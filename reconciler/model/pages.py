@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from reconciler.address import Address
 
@@ -15,8 +16,7 @@ Key = tuple[str, str]
 """An object: its kind and its id."""
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A page that has a URL. `path`: below the URL of what shows it; it begins and ends with no slash."""
 
     id: str

@@ -56,7 +56,7 @@ def _without_id(change: Change) -> Change:
 
 
 def _with_keys(text: str, keys: Mapping[str, str]) -> str:
-    for id in (id for id in keys if id in text):
+    for id in sorted((id for id in keys if id in text), key=len, reverse=True):  # an id may begin with another one
         text = text.replace(id, keys[id])
     return text
 
@@ -78,9 +78,14 @@ def _adopted(kinds: Kinds, desired: Desired, known: Mapping[Address, str], shown
         if address in ids or (declared.id is None and "create" in kind.api):
             continue
         within = path_ids(kinds, address.container, ids.get)
-        ids[address] = id = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
+        ids[address] = id = _identity(kind, address, declared, within)
         if id not in shown:
             yield Observed(kind.name, id, _values(kind, declared, ids), within, {"id": bare(id)})
+
+
+def _identity(kind: Kind, address: Address, declared: Declared, within: Mapping[str, str]) -> str:
+    """The id of an object that exists already, of which the files may say none. Siblings elsewhere may have the same key."""
+    return kind.identity(declared.id or f"the-{kind.name}-{':'.join(address.parts)}", within)
 
 
 def _as_written(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> tuple[State, Actual]:
@@ -91,7 +96,7 @@ def _as_written(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> 
     for address, declared in desired.resources.items():
         if address not in ids:
             kind, within = kinds[declared.kind], path_ids(kinds, address.container, ids.get)
-            ids[address] = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
+            ids[address] = _identity(kind, address, declared, within)
     objects = {name: dict(some) for name, some in shown.objects.items()}
     lists: Counter[tuple[Address | None, str]] = Counter()
     chosen: dict[tuple[Key, str], str] = {}

@@ -230,7 +230,8 @@ def redirection(
     sites = {url: site for url, (site, _) in moves.items()} | {url: past.site for url, past in former.items()}
     sites |= {source: line.site for source, line in known.items()}
     for source, site in sites.items():
-        url, line, past = recorded_url(source), known.get(source), former.get(source)
+        line, past = known.get(source), former.get(source)
+        url = source if line is None else recorded_url(source)  # only a line of a table has a query or an anchor
         if after.answers(url):
             if past is not None and past.is_live and url not in after.public and not is_gone(url, site):
                 dead[source] = DeadUrl(source, site, NARROWED)

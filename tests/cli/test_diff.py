@@ -103,6 +103,20 @@ def test_a_project_whose_folder_was_renamed_is_compared_with_what_it_was(reposit
         assert "to create" not in done.stdout
 
 
+def test_a_project_that_includes_a_file_of_a_submodule_is_compared_and_judged(repository: Cli, tmp_path: Path) -> None:
+    shared = tmp_path / "elsewhere"
+    shared.mkdir()
+    shutil.move(repository.root / "docs/people.yaml", shared / "people.yaml")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "one"]):
+        git(shared, *words)
+    git(repository.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(shared), "docs/shared")
+    repository.edit("docs/reconciler.yaml", "include: [people.yaml", "include: [shared/people.yaml")
+    git(repository.root, "add", "-A")
+    git(repository.root, "commit", "-q", "-m", "two")
+    assert repository("diff", "docs", "--rules-from", "HEAD", code=0).stdout.endswith("No changes. 80 objects managed.\n")
+    assert "No changes." in repository("diff", "docs", "--from", "main", "--to", "HEAD", code=0).stdout
+
+
 def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: Cli) -> None:
     repository.edit(SITE, "visibility:", "visability:")
     git(repository.root, "commit", "-q", "-am", "wrong")

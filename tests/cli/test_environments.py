@@ -536,6 +536,11 @@ def test_an_unused_variable_is_a_warning_of_every_command_that_loads_the_project
 def test_differences_that_nobody_could_see_are_not_listed_and_a_text_has_quotes_beside_a_number(project: Cli) -> None:
     shown = [*_line("a", UNSET, UNSET), *_line("b", (1, 2), [1, 2]), *_line("c", "1", 1), *_line("d", None, UNSET), *_line("e", "x", "y")]
     assert shown == ['c: "1" -> 1', "d: null -> (not set)", "e: x -> y"]
+    for text in ("", "(not set)", "null", "-1.5", "two\nlines", " x", "[a]"):
+        assert [*_line("f", text, UNSET), *_line("f", "a [b]", text)] == [
+            f"f: {json.dumps(text)} -> (not set)",
+            f"f: a [b] -> {json.dumps(text)}",
+        ]
     for line in project("config", "diff", "staging", "production").stdout.splitlines():
         before, _, after = line.partition(": ")[2].partition(" -> ")
         assert before != after

@@ -246,6 +246,43 @@ def test_a_submodule_is_read(clone: Path, tmp_path: Path) -> None:
     same(outer / "sub/docs", "docs")
 
 
+@pytest.fixture
+def outer(clone: Path, tmp_path: Path) -> Path:
+    """A repository whose folder `docs` is a project that includes a file of a submodule in it."""
+    folder = tmp_path / "outer"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs/reconciler.yaml").write_text(FILES["reconciler.yaml"])
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(clone), "docs/shared")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "one")
+    return folder
+
+
+def test_the_files_of_a_submodule_are_those_of_the_commit_that_is_recorded(outer: Path) -> None:
+    repository, names = WorkingRepository.around(outer / "docs"), ["reconciler.yaml", "shared/docs/reconciler.yaml"]
+    commit, file = repository.commit("HEAD"), outer / "docs/shared/docs/reconciler.yaml"
+    committed = file.read_bytes()
+    assert not repository.differs(commit, names)
+    assert repository.differs(commit, [*names, "shared/docs/new.yaml"])
+    file.write_text("version: 1\n")
+    assert repository.differs(commit, names)
+    git(outer / "docs/shared", "commit", "-qam", "two")
+    assert repository.differs(commit, names), "the commit that is recorded is another one"
+    with repository.files(commit) as files:
+        assert (files / "shared/docs/reconciler.yaml").read_bytes() == committed
+
+
+def test_a_submodule_behind_a_link_is_not_read(outer: Path, clone: Path) -> None:
+    secret = subprocess.run(["git", "-C", str(clone), "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    git(outer, "update-index", "--add", "--cacheinfo", f"160000,{secret},docs/link/{clone.name}")
+    git(outer, "commit", "-q", "-m", "two")
+    (outer / "docs/link").symlink_to(clone.parent)
+    repository = WorkingRepository.around(outer / "docs")
+    with repository.files(repository.commit("HEAD")) as files:
+        assert sorted(path.name for path in files.iterdir()) == ["reconciler.yaml", "shared"]
+
+
 def test_a_shallow_clone_is_read_and_its_missing_commits_are_said(clone: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{clone}", "shallow")
     with pytest.raises(UsageError) as error:

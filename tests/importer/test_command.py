@@ -77,6 +77,13 @@ def test_into_a_project_goes_only_what_it_lacks_and_comments_stay(acme: Cli) -> 
     acme("plan", "acme", "--sandbox", "s.db", "--detailed-exitcode", code=0)
 
 
+def test_into_a_project_that_no_state_has_seen_creates_the_state_and_says_so(acme: Cli) -> None:
+    text = "version: 1\nproject: new\nservice: {sandbox: ../s.db}\norganizations: {acme: {id: org_acme}}\n"
+    acme.write("new/reconciler.yaml", text)
+    assert "The import creates the state." in acme("import", "new", "--into", code=0).stderr
+    assert acme("plan", "new", "--detailed-exitcode", code=0).stdout.startswith("No changes.")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

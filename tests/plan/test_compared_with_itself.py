@@ -36,6 +36,8 @@ def identified(tree: Any, chance: random.Random, share: float) -> Any:
         if name is not None and chance.random() < share:
             node.pop("duplicateOf", None)
             node["id"] = f"x_{name}_{number}"
+        elif isinstance(node, dict) and "space" in node and "key" in node and chance.random() < share:
+            node["id"] = f"x_variant_{number}"
     for key, site in tree.get("sites", {}).items():
         site |= {"id": f"site_{key}"} if chance.random() < share else {}
     return tree
@@ -56,6 +58,16 @@ def test_sections_with_ids_in_a_group_beside_others_do_not_move(tmp_path: Path) 
     tree = identified(yaml.safe_load(yaml.safe_dump(SMALL)), random.Random(0), 0)
     group = tree["sites"]["docs"]["structure"][1]
     group["id"], group["structure"][0]["id"] = "x_group", "x_section"
+    (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project({"acme": tree}), sort_keys=False), encoding="utf-8")
+    assert compared(tmp_path).empty
+
+
+def test_sections_of_one_key_in_two_sites_are_two_of_which_only_the_contents_have_ids(tmp_path: Path) -> None:
+    def site(name: str) -> dict[str, Any]:
+        variant = {"key": "start", "space": "blank", "id": f"x_{name}"}
+        return {"title": name, "id": f"site_{name}", "structure": [{"section": "start", "title": "Start", "spaces": [variant]}]}
+
+    tree = {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}], "sites": {name: site(name) for name in ("docs", "help")}}
     (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project({"acme": tree}), sort_keys=False), encoding="utf-8")
     assert compared(tmp_path).empty
 

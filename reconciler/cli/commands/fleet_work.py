@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,7 +105,7 @@ def up_command(
       reconciler fleet up fleet.yaml
       reconciler fleet status
     """
-    from reconciler.fleet.up import postgres
+    from reconciler.fleet.up import URL_FILE, postgres
 
     Options.of(screen, parameters)
     fleet_options.installed(*(fleet_serve.NEEDED if serve else fleet_options.NEEDED))
@@ -115,7 +116,8 @@ def up_command(
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
-            screen.say(f"The database is {address}, and its data in {data}")
+            file = quote(str((data / URL_FILE).absolute()))  # the password is in that file, which only this user can read, and not printed
+            screen.say(f'The data of the database is in {data}. To use it from any directory: export RECONCILER_DATABASE="$(cat {file})"')
         with ExitStack() as stack:
             worker, served = _parts(screen, stack, opened, data, is_own=database is None)
             dashboard = fleet_serve.dashboard(screen, served, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None

@@ -244,7 +244,7 @@ def _added(
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     with store_of(narration.screen, options, project, service) as store:
-        warn_unseen(options.operation, narration, project, service, store)
+        warn_unseen(options.operation, narration, project, service, store, creator="the import")
         state = store.read()
     root = project.settings.root
     paths = map(root.joinpath, project.settings.files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
@@ -15,6 +16,7 @@ from reconciler.resource import UNSET, Foreign, Kinds
 
 HIDDEN: Final = "(hidden)"
 NOTHING: Final = "(not set)"
+_PLAIN: Final = re.compile(r'(?!(?:null|true|false|-?\d[\d.eE+-]*)\Z|["\[{(])\S(?:.*\S)?')
 # What an environment may set, and is compared: every setting that a project has as a value of its own.
 _SETTINGS: Final = {
     name: key.attribute
@@ -109,15 +111,14 @@ def _orders(kinds: Kinds, first: Mapping[Address, Declared], second: Mapping[Add
 
 
 def _line(name: str, first: Any, second: Any) -> Iterator[str]:
-    """The line, if the values differ in what JSON shows of them. The text `1` is in quotes beside the number."""
-    left, right = _json(first), _json(second)
-    if left != right:
-        shown = _shown(first), _shown(second)
-        yield f"{name}: {' -> '.join(shown if shown[0] != shown[1] else (left, right))}"
+    """The line, if the values differ in what JSON shows of them."""
+    if _json(first) != _json(second):
+        yield f"{name}: {_shown(first)} -> {_shown(second)}"
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else _json(value)
+    """A text that cannot be mistaken for another value, or for nothing, is without quotes."""
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else _json(value)
 
 
 def _json(value: Any) -> str:

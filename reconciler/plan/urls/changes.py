@@ -182,12 +182,15 @@ def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, UrlAnswer
     ranked = sorted(
         ((rank, base, variant) for variant in variants for rank, base in variant.bases.items()), key=lambda entry: (entry[0], entry[1])
     )
+    # A page has a URL for each base; its path is the same below all of them.
+    shown = {variant.space: tree.pages for _, _, variant in ranked if isinstance(tree := trees.get(variant.space), PageTree)}
+    paths = {space: [quoted(page.path) for page in pages] for space, pages in shown.items()}
     answers: dict[str, UrlAnswer] = {}
     for rank, base, variant in ranked:
-        tree = trees.get(variant.space)
-        pages = tree.pages if isinstance(tree, PageTree) else ()
-        for page in pages:
-            answers.setdefault(_url(base, page), UrlAnswer(rank, variant, page))
+        pages = shown.get(variant.space, ())
+        for page, path in zip(pages, paths.get(variant.space, ()), strict=True):
+            if (url := f"{base}/{path}") not in answers:
+                answers[url] = UrlAnswer(rank, variant, page)
         for page in pages[:1]:
             answers.setdefault(base, UrlAnswer(rank, variant, page, first=True))
     return answers

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -42,7 +42,7 @@ class Unseen:
     `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
     creating it takes consent; None for a file of the project. `tracks`: what the same database does track, "" where that is nothing.
     `former`: the option of `state mv` that names the only other project of its environment and service, or the only other environment of
-    the project, as it is typed: it may be this one's former name; "" for none.
+    the project, as it is typed: it may be this one's former name; "" for none. `creator`: what creates the state.
     """
 
     where: str
@@ -50,6 +50,7 @@ class Unseen:
     named: str | None
     tracks: str = ""
     former: str = ""
+    creator: str = "the first apply"
 
     @property
     def fact(self) -> str:
@@ -67,8 +68,8 @@ class Unseen:
         what = "environment" if self.former.startswith(FROM_ENV) else "project"
         renamed = f"If the {what} was renamed: reconciler state mv {self.former}. " if self.former else ""
         if self.named is None:
-            return f"{renamed}{'Else the' if renamed else 'The'} first apply creates the state."
-        return f"{renamed}Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
+            return f"{renamed}{'Else t' if renamed else 'T'}{self.creator[1:]} creates the state."
+        return f"{renamed}Correct {self.named} if that is the wrong address; else {self.creator} creates the state, with --create-state."
 
     def __str__(self) -> str:
         return f"{self.fact} {self.remedy}"
@@ -138,11 +139,13 @@ def to_create(operation: Operation, voice: Voice, project: Project, service: Con
         return unseen(operation, project, service, store)
 
 
-def warn_unseen(operation: Operation, voice: Voice, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
-    """Warn if the state of an open store has never seen the project."""
+def warn_unseen(
+    operation: Operation, voice: Voice, project: Project, service: ConnectedService, store: Store, *, creator: str = Unseen.creator
+) -> Unseen | None:
+    """Warn if the state of an open store has never seen the project. `creator`: what creates it."""
     message = unseen(operation, project, service, store)
     if message is not None:
-        voice.warn(str(message), id="RC-unseen-state")
+        voice.warn(str(replace(message, creator=creator)), id="RC-unseen-state")
     return message
 
 

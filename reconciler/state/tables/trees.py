@@ -35,10 +35,10 @@ def read_trees(connection: Connection, state: int, keys: Collection[Key]) -> dic
 def tree_of(revision: str, pages: Any, id: str) -> PageTree:
     """The tree of a decoded row; raises StateError where it is broken."""
     try:
-        tree = PageTree(revision, tuple(Page(*page) for page in pages))
+        tree = PageTree(revision, tuple(map(Page._make, pages)))
     except TypeError as error:
         raise damaged(f"the pages of {id}") from error
-    if not all(isinstance(text, str) for page in tree.pages for text in vars(page).values()):
+    if not {type(text) for page in tree.pages for text in page} <= {str}:
         raise damaged(f"the pages of {id}")
     return tree
 

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,14 +26,14 @@ SECONDS = 60.0
 
 
 @contextmanager
-def serving(folder: Path, url: str, *, terminal: bool, command: str = "serve") -> Iterator[str]:
-    """What `fleet serve`, or `fleet up`, shows until its dashboard is ready."""
+def serving(folder: Path, url: str | None, *, terminal: bool, command: str = "serve") -> Iterator[str]:
+    """What `fleet serve`, or `fleet up`, shows until its dashboard is ready. `url`: of its database; None for one of its own."""
     (folder / "fleet.yaml").write_text("version: 1\nprojects: []\n", encoding="utf-8")
-    more = ("--data", str(folder / "data")) if command == "up" else ()
+    more = (*(("--data", str(folder / "data")) if command == "up" else ()), *(("--database", url) if url is not None else ()))
     ours, theirs = pty.openpty() if terminal else os.pipe()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
     process = processes.Popen(
-        [sys.executable, "-m", "reconciler", "fleet", command, "--port", "0", "--database", url, *more],
+        [sys.executable, "-m", "reconciler", "fleet", command, "--port", "0", *more],
         cwd=folder, env={**environ, "HOME": str(folder), "TERM": "xterm", "COLUMNS": "300"},
         stdin=theirs if terminal else subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
@@ -72,3 +73,16 @@ def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
     with serving(tmp_path, fleet_url, terminal=False, command=command) as shown:
         assert "/login?token=(hidden)" in shown
         assert "shown on a terminal only: start the command in one" in shown
+
+
+def test_what_fleet_up_says_of_its_database_is_pasted_elsewhere_and_has_no_password(tmp_path: Path) -> None:
+    with serving(tmp_path, None, terminal=True, command="up") as shown:
+        export = re.search(r"from any directory: (export .+?)[\r\n]", shown)
+        assert export is not None, shown
+        assert "(hidden)" not in shown
+        assert "postgresql://" not in shown
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        command = f"{export[1]} && {shlex.quote(sys.executable)} -m reconciler fleet status"
+        status = subprocess.run(["/bin/sh", "-c", command], cwd=elsewhere, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert (status.returncode, status.stdout) == (0, "The fleet has no projects.\n"), status
