@@ -18,11 +18,12 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from reconciler.yamltext.emit import block, closed
-from reconciler.yamltext.format import data
+from reconciler.yamltext.format import STEP, data
 from reconciler.yamltext.trail import begin, colon, end, entry, node, refuse_aliases, resource
 from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, line_starts, parse
 
 LISTS: Final = (list, tuple)
+_REMARK: Final = re.compile(r"[ \t]*,?[ \t]*(?=#)")
 
 
 class Loose(list[Any]):
@@ -52,14 +53,31 @@ class Edits:
     def add(self, holder: Node, name: str, value: Any) -> None:
         """Add an entry to a map, after its first."""
         if holder.flow:
-            at = ends(self.text, holder.children[-1].value) if holder.children else holder.end - 1
-            comma = ", " if holder.children else ""
-            self._edit(at, at, f"{comma}{closed(name)}: {closed(value)}")
+            self._add_in_braces(holder, f"{closed(name)}: {closed(value)}")
             return
         first = holder.children[0]
         line = self.text.find("\n", ends(self.text, first.value))
         at = line if line >= 0 else len(self.text)
         self._edit(at, at, "\n" + _entry(name, value, first.column))
+
+    def _add_in_braces(self, holder: Node, new: str) -> None:
+        last = holder.children[-1] if holder.children else None
+        at = ends(self.text, last.value) if last is not None else holder.end - 1
+        line = self.text.find("\n", at, holder.end)
+        if last is None or line < 0 or "#" not in self.text[at:line]:
+            self._edit(at, at, f", {new}" if last is not None else new)
+            return
+        # Behind the comment, which would be beside the new entry.
+        if self._comma(at, line) is None:
+            self._edit(at, at, ",")
+        self._edit(line, line, f"\n{self._margin(holder, last)}{new}")
+
+    def _margin(self, holder: Node, child: Child) -> str:
+        """The indentation of a line of its own beside an entry of a flow map."""
+        line = self.text.rfind("\n", 0, child.start) + 1
+        start = line + len(self.text[line:]) - len(self.text[line:].lstrip(" "))
+        begins = any(other.start == start for other in holder.children)
+        return " " * (start - line if begins else start - line + STEP)
 
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
         """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
@@ -78,7 +96,7 @@ class Edits:
                 raise Untouchable.at("a comment separates it from the next entry", self.text, child.start)
             self._edit(child.start, following.start, "")
         elif holder.flow:
-            self._edit(child.start, stop, "")
+            self._drop_alone(holder, at, stop)
         else:
             rest = self.text.find("\n", stop)
             rest = rest if rest >= 0 else len(self.text)
@@ -95,17 +113,20 @@ class Edits:
         return any("#" in part for part in between)
 
     def _drop_alone(self, holder: Node, at: int, stop: int) -> None:
-        """Remove an entry of a flow map with one comma, and leave everything around it, comments too, where it is."""
-        children = holder.children
+        """Remove an entry of a flow map with one comma, and leave everything around it where it is. A comment behind it is then beside
+        nothing."""
+        children, start = holder.children, holder.children[at].start
         after = self._comma(stop, children[at + 1].start if at + 1 < len(children) else ends(self.text, holder))
-        if after is not None:
-            self._edit(children[at].start, stop, "")
-            self._edit(after, after + 1, "")
-            return
-        before = self._comma(ends(self.text, children[at - 1].value), children[at].start) if at else None
-        if before is not None:
-            self._edit(before, before + 1, "")
-        self._edit(children[at].start, stop, "")
+        before = self._comma(ends(self.text, children[at - 1].value), start) if at and after is None else None
+        remark = _REMARK.match(self.text, stop)
+        if remark is not None and self.text[self.text.rfind("\n", 0, start) + 1 : start].strip():
+            self._edit(len(self.text[:start].rstrip(" ")), remark.end(), f"\n{self._margin(holder, children[at])}")
+            stop = remark.end()
+        else:
+            self._edit(start, stop, "")
+        comma = before if after is None else after
+        if comma is not None and not start <= comma < stop:
+            self._edit(comma, comma + 1, "")
 
     def _comma(self, start: int, stop: int) -> int | None:
         """The index of the first comma that is not in a comment."""
