@@ -21,7 +21,7 @@ from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.job import Job, check_repository, check_token
 from reconciler.forges.port import BlockingClock, TryAgain, understood
 from reconciler.forges.talk import OK
-from reconciler.importer.proposal import Proposal, owned_digest
+from reconciler.importer.accepted import Proposal, owned_digest
 from reconciler.report.comment.part import Dialect
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from typing import Final
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.git import GitRepository
 from reconciler.git.working import NamedCommit, ended, git_says
-from reconciler.importer.proposal import Proposal, owned_digest
+from reconciler.importer.accepted import Proposal, owned_digest
 
 AUTHOR: Final = {"user.name": "Reconciler", "user.email": "reconciler@localhost"}  # of a commit where git knows no author
 TREE: Final = "040000"

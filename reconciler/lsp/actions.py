@@ -20,8 +20,9 @@ from reconciler.lsp.text import Text, edits_to
 from reconciler.model import Declared, Finding
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
-from reconciler.yamltext.entries import EditedYaml, ResourcePlace
+from reconciler.yamltext.entries import ResourcePlace, put
 from reconciler.yamltext.line_ends import as_before, plain
+from reconciler.yamltext.tree import index
 
 _MEANT: Final = re.compile(r'did you mean "([^"]+)"\?')
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -119,12 +120,12 @@ def rename_message(rename: Renamed) -> str:
 def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> OfferedChange | None:
     """The file that declares a resource, with its former key."""
     at, place = rename.new.source, kinds[rename.new.kind].place
-    page = EditedYaml(plain(text.text))
+    before = plain(text.text)
     try:
-        page.put(ResourcePlace(at.line, at.column, place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
+        after = put(before, ResourcePlace(index(before, at.line, at.column), place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
     except HALF_WRITTEN:
         return None
-    return OfferedChange(f"It was {rename.old.key}: add previously", {at.file: as_before(page.text, text.text)})
+    return OfferedChange(f"It was {rename.old.key}: add previously", {at.file: as_before(after, text.text)})
 
 
 # -- a list or map as a file ---------------------------------------------------------------------------------------------------------------

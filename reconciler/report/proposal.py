@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from reconciler.importer.proposal import LeftToPeople, Proposal
+from reconciler.importer.accepted import LeftToPeople, Proposal
 from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
 from reconciler.report.schemas.plan import DriftDocument

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler import files
-from reconciler.importer.proposal import Proposal
+from reconciler.importer.accepted import Proposal
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS
 from tests.cli.test_drift import edit, ids

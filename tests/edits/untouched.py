@@ -177,9 +177,9 @@ class Text:
         self.text = plain(text)
         self.starts: dict[tuple[int, int], Written] = {}
         self.values: dict[tuple[int, int], Written] = {}
-        root = yaml.compose(self.text)
-        assert root is not None
-        self._walk(root, range(0))
+        self.root = yaml.compose(self.text)
+        assert self.root is not None
+        self._walk(self.root, range(0))
 
     def _walk(self, node: yaml.Node, braces: range) -> None:
         if not isinstance(node, yaml.CollectionNode):
@@ -252,18 +252,23 @@ class About:
             above -= 1
 
     def contents(self, declared: Declared) -> None:
-        """A resource that gets or loses contents: braces in it, and around it, and what is empty."""
+        """A resource that gets or loses contents: the braces that it is in, and those of its maps and lists; or these are empty."""
         lines, written, _ = self._written(declared.source)
-        lines |= {*written.braces}
-        waiting = [written.node]  # a list or map that becomes empty is written as `[]` or `{}` behind its key
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, yaml.CollectionNode):
-                lines |= {*_lines(node)} if node.flow_style else set()
-                for part in node.value:
-                    value = part[1] if isinstance(part, tuple) else part
-                    lines |= {part[0].start_mark.line} if isinstance(part, tuple) and not isinstance(value, yaml.ScalarNode) else set()
-                    waiting.append(value)
+        lines |= {*written.braces, *_around(written.node)}
+        for name in self.files if declared.parent is None else ():  # a map or list at the top of a file
+            text = self.texts.setdefault(name, Text(self.files[name]))
+            self.lines.setdefault(name, set()).update(_around(text.root))
+
+
+def _around(node: yaml.Node) -> Iterator[int]:
+    """The lines of a map in braces, or of its maps and lists in braces, and of the keys of all of these."""
+    if isinstance(node, yaml.CollectionNode) and node.flow_style:
+        yield from _lines(node)
+    for part in node.value if isinstance(node, yaml.CollectionNode) else ():
+        key, value = part if isinstance(part, tuple) else (None, part)
+        if key is not None and isinstance(value, yaml.CollectionNode):
+            yield key.start_mark.line
+            yield from _lines(value) if value.flow_style else ()
 
 
 def entries_of(text: str, *path: str) -> Iterator[range]:

@@ -12,7 +12,7 @@ from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.notices.events import Announced, messages
 from reconciler.fleet.status import StatusWord
-from reconciler.importer.proposal import LeftToPeople, Proposal, title_of
+from reconciler.importer.accepted import LeftToPeople, Proposal, title_of
 from reconciler.model import Concern, Sort
 from reconciler.text import escape
 from reconciler.text.escape import PLACES
@@ -95,7 +95,7 @@ WRITERS = {
     "report/ledger.py": {"xml", "terminal"},
     "report/testing.py": {"xml", "terminal"},
     "report/brief.py": {"log", "terminal"},
-    "importer/proposal.py": {"commit"},
+    "importer/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
     "cli/pipeline/results.py": {"github", "terminal"},
     "cli/terminal/screen.py": {"log", "terminal"},

@@ -27,7 +27,7 @@ from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.git.branches import write_branch
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.importer.proposal import LeftToPeople, Proposal
+from reconciler.importer.accepted import LeftToPeople, Proposal
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused
 from reconciler.report.comment.body import CommentText, body

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.source.includes import texts as read
+from reconciler.edits.accept import AcceptedField, acceptable
 from reconciler.errors import Refused
-from reconciler.importer.accept import AcceptedField
-from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
+from reconciler.importer.accepted import LeftToPeople, Proposal, title_of
 from reconciler.model.drift import Drift
 from reconciler.report.drift import DECIDE
 from reconciler.report.drift_groups import differences
