@@ -229,7 +229,7 @@ class ChangedTexts(ProjectWriter):
         if not kind.place.in_list and (operation.after is not None or operation.first):
             operation.wrong(f"the order of {row[1]} has no meaning: leave out after and first")
         behind = self._behind(operation, row) if kind.place.in_list else None
-        self.add(address, row, self._line(operation, kind, row), behind)
+        self.add(row, {address: self._line(operation, kind, row)}, behind)
 
     def _line(self, operation: EditOperation, kind: Kind, row: Row) -> EmittedEntry:
         """A new resource as it is written."""

@@ -9,7 +9,7 @@ where an alias repeats what would change, or where nothing can be added.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -170,34 +170,44 @@ class ProjectWriter:
         self.moving.move(address, self.where(row), behind=behind)
         self._insert(address, row, behind)
 
-    def add(self, address: Address, row: Row, line: EmittedEntry, behind: Address | None = None) -> None:
-        """Write a new resource: into a list after a member, or first; into a map after all others. `line`: without key where that is of its
-        container."""
-        kind, where = self.kinds.of(address), self.where(row)
-        piece = self._piece(kind, address, row, line)
+    def add(self, row: Row, lines: Mapping[Address, EmittedEntry], behind: Address | None = None) -> None:
+        """Write new resources of one kind: into a list after a member, or first; into a map after all others. Each line is as it is written
+        there, an item without a key."""
+        kind, where = self.kinds.of(next(iter(lines))), self.where(row)
+        if len(lines) > 1 and self._in_braces(row):
+            for address, line in lines.items():
+                self.add(row, {address: line}, behind)
+                behind = address if kind.place.in_list else None
+            return
+        piece = _piece(lines.values())
+        for child, address in zip(parse(piece.text.text).root.children, lines, strict=True):
+            self._note(piece.text, kind, address, row, child.value, child.key.start if child.key is not None else None)
+        piece = _closed(piece)
         if kind.place.in_list:
             self.moving.put(piece, where, behind)
         elif kind.place.value_is is not None:
             self.moving.put_value(piece, where)
         else:
             self.moving.put_entry(piece, where)
-        self._insert(address, row, behind)
+        for address in lines:
+            self._insert(address, row, behind)
+            behind = address if kind.place.in_list else None
+
+    def _in_braces(self, row: Row) -> bool:
+        """Whether the members of a list or map are in braces."""
+        for address in self.rows[row][:1]:
+            find, file = node if self.kinds.of(address).place.in_list else resource, self.moving.file(address)
+            return find(self.root(file), self.files[file].marks[address])[0][-1].holder.flow
+        return False
+
+    def add_section(self, address: Address, line: EmittedEntry) -> None:
+        """Write a list or map that a resource does not have yet, after its last entry."""
+        self.moving.put_value(_closed(_piece([line])), self.where((address, str(line.key))))
 
     def _insert(self, address: Address, row: Row, behind: Address | None) -> None:
         members, self.parents[address] = self.rows[row], row[0]
         last = 0 if self.kinds.of(address).place.in_list else len(members)
         members.insert(members.index(behind) + 1 if behind is not None else last, address)
-
-    def _piece(self, kind: Kind, address: Address, row: Row, line: EmittedEntry) -> Piece:
-        """The lines of a new resource, with the marks of what it contains."""
-        lines = list(item_lines(line, 0) if line.key is None else entry_lines(line, 0))
-        whole = MarkedText("\n".join(lines) + "\n")
-        child = parse(whole.text).root.children[0]
-        self._note(whole, kind, address, row, child.value, child.key.start if child.key is not None else None)
-        if len(lines) > 1:
-            return Piece(whole, closed=False)
-        start = child.value.start if child.key is None else child.start
-        return Piece(whole.cut(start, len(whole.text) - 1), closed=True)
 
     def _note(self, marked: MarkedText, kind: Kind, address: Address, row: Row, body: Node, start: int | None) -> None:
         """Mark a new resource and what it contains."""
@@ -216,7 +226,7 @@ class ProjectWriter:
                 bare = next((member for member in members.values() if member.place.bare_is is not None), None)
                 within = inner or (members[tags[0]] if tags else bare)
                 key = part.key or _key_of(part.value, tags)
-                if within is None or key is None:
+                if within is None or key is None or key.text == INCLUDE:
                     continue
                 below = self.kinds.container(address, str(within.within)).child(within.name, key.text)
                 self.rows[(address, name)].append(below)
@@ -246,6 +256,17 @@ class ProjectWriter:
         """The lists and maps that a resource can have."""
         shape: KindShape = self.shapes[self.kinds.of(address).name]
         return [(address, name) for name in (*shape.sections, *shape.lists, *shape.singles)]
+
+
+def _piece(lines: Iterable[EmittedEntry]) -> Piece:
+    texts = [text for line in lines for text in (item_lines(line, 0) if line.key is None else entry_lines(line, 0))]
+    return Piece(MarkedText("\n".join(texts) + "\n"), closed=False)
+
+
+def _closed(piece: Piece) -> Piece:
+    """The lines, as a value or an entry where they are one line."""
+    text = piece.text.text
+    return Piece(piece.text.cut(2 if text.startswith("- ") else 0, len(text) - 1), closed=True) if text.count("\n") == 1 else piece
 
 
 def _key_of(body: Node, tags: Sequence[str]) -> Node | None:

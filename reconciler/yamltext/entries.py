@@ -50,12 +50,12 @@ class Edits:
         for start, stop, new in sorted(self._edits, reverse=True):
             marked.insert(start, new, over=stop - start)
 
-    def add(self, holder: Node, name: str, value: Any) -> None:
-        """Add an entry to a map, after its first."""
+    def add(self, holder: Node, name: str, value: Any, *, behind: Child | None = None) -> None:
+        """Add an entry to a map, after its first, or another one."""
         if holder.flow:
             self._add_in_braces(holder, f"{closed(name)}: {closed(value)}")
             return
-        first = holder.children[0]
+        first = behind or holder.children[0]
         line = self.text.find("\n", ends(self.text, first.value))
         at = line if line >= 0 else len(self.text)
         self._edit(at, at, "\n" + _entry(name, value, first.column))

@@ -112,15 +112,10 @@ class Moving:
         if beside is not None:
             self._beside(piece, beside, before=behind is None)
             return
-        file = self.file(host.name)
-        tracked = self.files[file]
+        tracked = self.files[host.top or self.file(host.name)]
         tree = parse(tracked.text)
-        steps, body = self._host(tree.root, tracked, host)
+        steps, body = ((), tree.root) if host.top is not None else self._host(tree.root, tracked, host)
         refuse_aliases(tree, tracked.text, steps)
-        if host.top is not None and entry(body, host.section) is None:
-            tracked = self.files[host.top]
-            tree = parse(tracked.text)
-            steps, body = (), tree.root
         child = entry(body, host.section)
         if child is None:
             self._new(piece, tracked, host, body)
@@ -140,16 +135,12 @@ class Moving:
 
             self._into_map(piece, tracked, among, beside)
             return
-        tracked = self.files[self.file(host.name)]
-        body = self._host(parse(tracked.text).root, tracked, host)[1]
-        whole = host.top is not None and entry(body, host.section) is None
-        if whole:
-            tracked = self.files[str(host.top)]
-            body = parse(tracked.text).root
+        tracked = self.files[host.top or self.file(host.name)]
 
         def around(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
-            return ((), root) if whole else self._host(root, tracked, host)
+            return ((), root) if host.top is not None else self._host(root, tracked, host)
 
+        body = around(parse(tracked.text).root)[1]
         child = entry(body, host.section)
         if child is None:
             self._into_map(_under(host.section, piece, closed=body.flow), tracked, around, None)

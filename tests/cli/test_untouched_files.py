@@ -166,10 +166,14 @@ def judged_import(root: Path, chance: random.Random) -> None:
     for host in [organization, *hosts, *(at for at in known if at.container in hosts and at.kind == "section")]:
         lines.contents(known[host])
     imported = cli("import", "project", "--into", *desk.where[1:])
-    assert imported.exit_code in (0, 5), imported.stderr
-    assert kept_lines(before.texts, files(root), lines.lines) == []
+    if imported.exit_code not in (0, 5):  # what was created does not fit beside what is declared
+        assert "RC-" in imported.stderr
+        assert files(root) == before.texts
+        return
     again = files(root)
-    assert cli("plan", *desk.where, "--detailed-exitcode").exit_code in (0, imported.exit_code)
+    assert kept_lines(before.texts, again, lines.lines) == []
+    # A patch of the environment may say something else about what is new.
+    assert imported.exit_code == 5 or cli("plan", *desk.where, "--detailed-exitcode").exit_code == 0
     cli("import", "project", "--into", *desk.where[1:])
     assert files(root) == again
 
