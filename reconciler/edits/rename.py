@@ -22,18 +22,19 @@ from reconciler.config.language.compiled import compiled
 from reconciler.config.policies.checks import expressions
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.edits.difference import difference
+from reconciler.edits.fixes import removal
 from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
 from reconciler.edits.texts import ProjectTexts, TextSpan
 from reconciler.edits.writer import in_layout
 from reconciler.errors import ConfigError, Refused
-from reconciler.lint.fixes import without
 from reconciler.model import Declared, Desired, Source
 from reconciler.plan.matching.renames import renames
 from reconciler.text.names import a, did_you_mean
 from reconciler.urls.formats import existing_names
 from reconciler.yamltext.emit import closed
 from reconciler.yamltext.entries import DROP, ResourcePlace, put
-from reconciler.yamltext.tree import Untouchable, index
+from reconciler.yamltext.trail import TrailStep, entry as trail_entry
+from reconciler.yamltext.tree import Untouchable, index, parse
 
 PREVIOUSLY: Final = "previously"
 KEY: Final = "key"
@@ -332,7 +333,10 @@ class _Rename:
         for number, item in reversed(list(enumerate(items))):
             old, new = (_address(item, key) for key in ("from", "to"))
             if old is not None and new is not None and self._moved(old, inside=True) == self._moved(new) and new in self.moves:
-                text = without(text, (MOVED, number))
+                tree = parse(text)
+                lines = trail_entry(tree.root, MOVED)
+                if lines is not None:
+                    text = removal(text, tree, (TrailStep(tree.root, lines), TrailStep(lines.value, lines.value.children[number]))).done()
         return text
 
     # -- proof ---------------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from reconciler.address import Address
 from reconciler.config.keys import TOP
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.includes import INCLUDE
-from reconciler.errors import ReconcilerError, Refused
+from reconciler.errors import ConfigError, Problem, ReconcilerError, Refused
 from reconciler.model import Declared, Desired, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
@@ -41,6 +41,23 @@ def in_layout(kinds: Kinds, before: str, text: str) -> str:
     with suppress(ReconcilerError):
         text = layout(text, shape) if layout(old, shape) == old else text
     return line_ends.as_before(text, before)
+
+
+def formatted(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
+    """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
+    shape = document(kinds, TOP)
+    changed, problems = {}, []
+    for name, text in before.items():
+        try:
+            after = line_ends.settled(layout(text, shape), text)
+        except ReconcilerError as error:
+            problems.append(Problem(name, 0, 0, error.message, id=error.id))
+            continue
+        if after != text:
+            changed[name] = after
+    if problems:
+        raise ConfigError(problems)
+    return changed
 
 
 class ProjectWriter:

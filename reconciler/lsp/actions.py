@@ -13,7 +13,7 @@ from lsprotocol import types
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE, Sections
 from reconciler.config.source.nodes import FOR_EACH
-from reconciler.lint import fixed
+from reconciler.edits.fixes import fixed
 from reconciler.lsp.checks import HALF_WRITTEN, CheckedProject
 from reconciler.lsp.place import place_at
 from reconciler.lsp.text import Text, edits_to
@@ -79,12 +79,10 @@ def _meant(finding: Finding, text: Text) -> OfferedChange | None:
 
 def fixed_texts(findings: Sequence[Finding], texts: Mapping[str, Text]) -> dict[str, str]:
     """The texts of the files that the fixes of findings change, as `validate --fix` would."""
-    before = {name: text.text for name, text in texts.items()}
     try:
-        changed, _, _ = fixed({name: plain(text) for name, text in before.items()}, findings)
+        return fixed({name: text.text for name, text in texts.items()}, findings)[0]
     except HALF_WRITTEN:
         return {}  # half-written
-    return {name: as_before(text, before[name]) for name, text in changed.items()}
 
 
 # -- renames that nobody wrote down --------------------------------------------------------------------------------------------------------

@@ -80,13 +80,16 @@ class Edits:
         return " " * (start - line if begins else start - line + STEP)
 
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
-        """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
+        """Remove an entry of a map, or an item of a list with the comments above it. `comment`: keep the trailing comment of an entry, on a
+        line of its own where it shared the line with the entry."""
         self._free(child.value)
         at = next(at for at, other in enumerate(holder.children) if other is child)
         stop = ends(self.text, child.value)
         line = self.text.rfind("\n", 0, child.start)
         if holder.flow and self._beside_comments(holder, at):
             self._drop_alone(holder, at, stop)
+        elif child.key is None and not holder.flow:
+            self._edit(begin(self.text, child), end(self.text, child), "")
         elif holder.flow and at:
             self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
         # The first entry of an item shares its line with the dash: "- space: guides". The dash has to stay.
@@ -103,6 +106,10 @@ class Edits:
             behind = self.text[stop:rest].strip()
             kept = comment and behind.startswith("#")
             self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
+
+    def empty(self, child: Child) -> None:
+        """Write `{}` in place of the only entry of a map."""
+        self._edit(child.start, ends(self.text, child.value), "{}")
 
     def _beside_comments(self, holder: Node, at: int) -> bool:
         """Whether a comment is between an entry of a flow map and the entries beside it."""
