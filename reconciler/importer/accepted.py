@@ -20,7 +20,7 @@ from reconciler.model import Exposure
 from reconciler.text.escape import commit
 
 BRANCH: Final = "reconciler/drift"
-TRAILER: Final = "Reconciler-Proposal"
+TRAILER: Final = "Reconciler-Accepted"
 LINE_MAX: Final = 400  # characters of a line of the commit's message
 LINES_MAX: Final = 200
 _DIGEST: Final = re.compile(rf"^{TRAILER}: ([0-9a-f]{{16}})$", re.MULTILINE)
@@ -43,7 +43,7 @@ class LeftToPeople:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class AcceptedDrift:
     """One commit. `files`: the new texts by path. `lines`: what the commit says. `exposures`: what it accepts, which requires consent.
     `branch`: PROJECT or PROJECT@ENVIRONMENT below `BRANCH`, other characters escaped."""
 
@@ -62,7 +62,7 @@ class Proposal:
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal characters: the same files and words are the same proposal."""
+        """16 hexadecimal characters: the same files and words have the same."""
         parts = [text for path in sorted(self.files) for text in (path, self.files[path])]
         return sha256("\0".join([*parts, "", *self._body()]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -76,11 +76,11 @@ class Proposal:
         return [self.title, "", *lines, *(["", "Left to people:", *left] if left else [])]
 
 
-def owned_digest(proposal: Proposal, message: str) -> str:
-    """The digest in the message of the last commit of the proposal's branch. Raises `Refused` if no earlier proposal made that commit."""
+def owned_digest(accepted: AcceptedDrift, message: str) -> str:
+    """The digest in the message of the last commit of its branch. Raises `Refused` if accepting drift did not make that commit."""
     matches = _DIGEST.findall(message)
     if not matches:
-        wrong = f"{proposal.branch} has commits that Reconciler did not make, and the proposal would replace them"
+        wrong = f"{accepted.branch} has commits that Reconciler did not make, and accepting the drift would replace them"
         raise Refused(wrong, id="RC-branch-taken", hint="Merge or delete that branch, then propose again.")
     return str(matches[-1])
 
