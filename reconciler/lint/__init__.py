@@ -6,8 +6,7 @@ checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `
 
 from __future__ import annotations
 
-from reconciler.lint.accepted import findings, in_order
-from reconciler.lint.fixes import in_environments, variables_of
+from reconciler.lint.accepted import findings, in_environments, in_order, variables_of
 from reconciler.lint.rules import LintFacts
 
 __all__ = ["LintFacts", "findings", "in_environments", "in_order", "variables_of"]
