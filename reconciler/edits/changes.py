@@ -19,7 +19,7 @@ from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.resources.shapes import KindShape
 from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
 from reconciler.edits.operations import BY_HAND, EditOperation
-from reconciler.edits.proof import changed_rule, difference, sources
+from reconciler.edits.proof import changed_rule, sources, unrequested_change
 from reconciler.edits.rename import renamed
 from reconciler.edits.texts import ProjectTexts
 from reconciler.edits.writer import ProjectWriter, Row
@@ -65,7 +65,7 @@ def _written(texts: ProjectTexts, operations: Sequence[EditOperation]) -> Projec
     after = texts.with_texts(run.changed())
     wrong = changed_rule(texts.kinds, texts.texts, after.texts, desired)
     for before, project in zip(desired, after.projects.values(), strict=True):
-        wrong = wrong or difference(texts.kinds, before, project.desired, operations)
+        wrong = wrong or unrequested_change(texts.kinds, before, project.desired, operations)
     if wrong is not None:
         raise Refused(f"the operations cannot be written as they are: {wrong}", id="RC-edit-by-hand", hint=BY_HAND)
     return after
