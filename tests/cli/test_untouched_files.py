@@ -27,7 +27,7 @@ from tests.organizations import SEED
 from tests.proofs import spread
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-WORLDS, PUSH = 120, 2
+WORLDS, PUSH = 120, 1
 
 
 def world(root: Path, chance: random.Random) -> tuple[Cli, Desk]:

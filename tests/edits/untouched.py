@@ -177,9 +177,10 @@ class Text:
         self.text = plain(text)
         self.starts: dict[tuple[int, int], Written] = {}
         self.values: dict[tuple[int, int], Written] = {}
-        self.root = yaml.compose(self.text)
-        assert self.root is not None
-        self._walk(self.root, range(0))
+        root = yaml.compose(self.text)
+        assert root is not None
+        self.root = root
+        self._walk(root, range(0))
 
     def _walk(self, node: yaml.Node, braces: range) -> None:
         if not isinstance(node, yaml.CollectionNode):
