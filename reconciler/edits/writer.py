@@ -188,7 +188,7 @@ class ProjectWriter:
         self._insert(address, row, behind)
 
     def add(self, row: Row, lines: Mapping[Address, EmittedEntry], behind: Address | None = None) -> None:
-        """Write new resources of one kind: into a list after a member, or first; into a map after all others. Each line is as it is written
+        """Write new resources of one kind: into a list after a member, or first; into a map after all others. `lines`: what is written
         there, an item without a key."""
         kind, where = self.kinds.of(next(iter(lines))), self.where(row)
         if len(lines) > 1 and self._in_braces(row):

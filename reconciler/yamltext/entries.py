@@ -120,8 +120,7 @@ class Edits:
         return any("#" in part for part in between)
 
     def _drop_alone(self, holder: Node, at: int, stop: int) -> None:
-        """Remove an entry of a flow map with one comma, and leave everything around it where it is. A comment behind it is then beside
-        nothing."""
+        """Remove an entry of a flow map with one comma and nothing around it. A comment behind it gets a line of its own."""
         children, start = holder.children, holder.children[at].start
         after = self._comma(stop, children[at + 1].start if at + 1 < len(children) else ends(self.text, holder))
         before = self._comma(ends(self.text, children[at - 1].value), start) if at and after is None else None
