@@ -10,32 +10,28 @@ decides, and what to change there.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from itertools import groupby
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.keys import ENVIRONMENTS, TOP
-from reconciler.config.resources.shapes import KindShape, shapes
+from reconciler.config.keys import ENVIRONMENTS
+from reconciler.config.resources.shapes import KindShape
 from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
 from reconciler.edits.operations import BY_HAND, EditOperation
-from reconciler.edits.proof import changed_rule, difference, sources
+from reconciler.edits.proof import changed_rule, sources, unrequested_change
 from reconciler.edits.rename import renamed
 from reconciler.edits.texts import ProjectTexts
-from reconciler.errors import ReconcilerError, Refused
-from reconciler.model import Declared, Desired, Source
+from reconciler.edits.writer import ProjectWriter, Row
+from reconciler.errors import Refused
+from reconciler.model import Desired
 from reconciler.resource import Kind, Kinds
 from reconciler.text.escape import is_plain
 from reconciler.text.names import a, did_you_mean
-from reconciler.yamltext import line_ends
-from reconciler.yamltext.emit import EmittedEntry, EmittedExpression, EmittedList, EmittedMap, entry as entry_lines, item as item_lines
-from reconciler.yamltext.entries import DROP, ResourcePlace, put_marked
-from reconciler.yamltext.format import document, layout
-from reconciler.yamltext.move import Host, Moving, Piece
+from reconciler.yamltext.emit import EmittedEntry, EmittedExpression, EmittedList, EmittedMap
+from reconciler.yamltext.entries import DROP
 from reconciler.yamltext.trail import end, entry, node, resource
-from reconciler.yamltext.tree import MarkedText, Node, Untouchable, leaves, line_starts, parse
+from reconciler.yamltext.tree import Node, Untouchable, leaves
 
 
 def carried_out(texts: ProjectTexts, operations: Sequence[EditOperation]) -> ProjectTexts:
@@ -69,51 +65,27 @@ def _written(texts: ProjectTexts, operations: Sequence[EditOperation]) -> Projec
     after = texts.with_texts(run.changed())
     wrong = changed_rule(texts.kinds, texts.texts, after.texts, desired)
     for before, project in zip(desired, after.projects.values(), strict=True):
-        wrong = wrong or difference(texts.kinds, before, project.desired, operations)
+        wrong = wrong or unrequested_change(texts.kinds, before, project.desired, operations)
     if wrong is not None:
         raise Refused(f"the operations cannot be written as they are: {wrong}", id="RC-edit-by-hand", hint=BY_HAND)
     return after
 
 
-Row = tuple[Address, str]
-"""A list or a map of resources: what contains it, and its name there."""
-
-
-class ChangedTexts:
-    """Carries out operations. `texts`: of the files that declare resources, the project file first. `desired`: of each environment."""
+class ChangedTexts(ProjectWriter):
+    """Carries out operations."""
 
     def __init__(self, kinds: Kinds, texts: Mapping[str, str], desired: Sequence[Desired]) -> None:
-        self.kinds, self.shapes, self.before = kinds, shapes(kinds), texts
-        own = {name: line_ends.plain(text) for name, text in texts.items()}
-        self.top = next(iter(own))
-        self.files = {name: MarkedText(text) for name, text in own.items()}
-        self.moving = Moving(self.files)
-        self._roots: dict[str, tuple[str, Node]] = {}  # parsing is most of the time
-        self.declared: dict[Address, Declared] = {}
+        super().__init__(kinds, texts, desired)
         # In any environment: a patch of one alone can protect.
         every = [*(other for part in desired for other in (*part.resources.values(), *(out.declared for out in part.excluded.values())))]
         self.protected = {declared.address for declared in every if declared.protect}
         self.with_secrets = {
             declared.address for declared in every if any(kinds[declared.kind].fields[name].sensitive for name in declared.values)
         }
-        self.generated = {address: generation for part in reversed(desired) for address, generation in part.generated.items()}
-        for part in desired:
-            for declared in (*part.resources.values(), *(excluded.declared for excluded in part.excluded.values())):
-                if not declared.implied and declared.source.file in self.files:
-                    self.declared.setdefault(declared.address, declared)
-        starts = {name: line_starts(text) for name, text in own.items()}
-        self.parents: dict[Address, Address] = {}
-        self.rows: dict[Row, list[Address]] = defaultdict(list)
-        for address, declared in sorted(self.declared.items(), key=lambda pair: pair[1].index):
-            at = declared.source
-            self.files[at.file].marks[address] = starts[at.file][at.line - 1] + at.column - 1
-            if declared.parent is not None:
-                self.parents[address] = declared.parent
-                self.rows[(declared.parent, declared.section)].append(address)
 
     def run(self, operation: EditOperation) -> None:
         """Carry out one operation. Raises `Refused` and `UsageError`."""
-        with self._by_hand(operation):
+        with self.by_hand(operation, BY_HAND):
             match operation.op:
                 case "set":
                     self._set(operation)
@@ -123,28 +95,6 @@ class ChangedTexts:
                     self._move(operation)
                 case _:
                     self._remove(operation)
-
-    def changed(self) -> dict[str, str]:
-        """The new texts of the files that change, in canonical layout where they were in it before, with their line breaks."""
-        shape, changed = document(self.kinds, TOP), {}
-        for name, marked in self.files.items():
-            before = line_ends.plain(self.before[name])
-            if marked.text == before:
-                continue
-            text = marked.text
-            with suppress(ReconcilerError):
-                text = layout(text, shape) if layout(before, shape) == before else text
-            changed[name] = line_ends.as_before(text, self.before[name])
-        return changed
-
-    @contextmanager
-    def _by_hand(self, operation: EditOperation) -> Iterator[None]:
-        """Turn `Untouchable` into `Refused`, with the location."""
-        try:
-            yield
-        except Untouchable as error:
-            where = f"{self.moving.latest or self.top}:{error.line}:{error.column}"
-            raise Refused(f"{operation}: {error}, at {where}", id="RC-edit-by-hand", hint=BY_HAND) from None
 
     # -- what is declared where --------------------------------------------------------------------------------------------------------
 
@@ -159,17 +109,6 @@ class ChangedTexts:
             meant = did_you_mean(str(address), map(str, self.declared))
             raise Refused(f"{operation}: {address} is not declared{meant}", id="RC-not-declared", hint="Correct the address.")
         return self.kinds.of(address)
-
-    def _root(self, file: str) -> Node:
-        """The root of a file as it is now, only to be read."""
-        text = self.files[file].text
-        if file not in self._roots or self._roots[file][0] != text:
-            self._roots[file] = text, parse(text).root
-        return self._roots[file][1]
-
-    def _at(self, file: str, index: int) -> Source:
-        text = self.files[file].text
-        return Source(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
     def _host(self, operation: EditOperation, kind: Kind, *, current: Address | None = None) -> Row:
         """The list or map that a resource is to be in. `current`: what contains it now."""
@@ -192,65 +131,35 @@ class ChangedTexts:
             self._literal(operation, after) if after not in self.generated else None
             operation.wrong(f"after is {after}, which is not in {row[1]} of {row[0]}")
         behind = after or (members[-1] if members and not operation.first else None)
-        before = self.generated.get(behind) if behind is not None else None
-        following = members[members.index(behind) + 1 :][:1] if behind is not None else []
-        for other in following:
-            after_it = self.generated.get(other)
-            if before is not None and after_it is not None and before.source == after_it.source:
-                wrong = f"{operation}: {behind} and {other} are generated by one forEach, at {before.source}: nothing can be between"
-                raise Refused(wrong, id="RC-computed-in-yaml", hint="Name another position, or ask a person to change the forEach.")
+        generation = self.generation_around(row, behind)
+        if generation is not None and behind is not None:
+            both = f"{behind} and {members[members.index(behind) + 1]}"
+            wrong = f"{operation}: {both} are generated by one forEach, at {generation.source}: nothing can be between"
+            raise Refused(wrong, id="RC-computed-in-yaml", hint="Name another position, or ask a person to change the forEach.")
         return behind
-
-    def _where(self, row: Row) -> Host:
-        host, section = row
-        return Host(host, self.kinds.of(host).place.in_list, section, tuple(self.rows[row]), self._top_of(host, section))
-
-    def _top_of(self, host: Address, section: str) -> str | None:
-        """The file that contains a root's list or map at its top level; None where there is none."""
-        for file in self.files if host.container is None else ():
-            root = self._root(file)
-            whose = entry(root, self.kinds.of(host).name)
-            if entry(root, section) is not None and (whose is None or whose.value.text == host.key):
-                return file
-        return None
 
     # -- set ---------------------------------------------------------------------------------------------------------------------------
 
     def _set(self, operation: EditOperation) -> None:
         address = operation.address
         kind = self._literal(operation, address)
-        marked = self.files[self.moving.file(address)]
         values: dict[str, Any] = {}
         for name in (*operation.fields, *operation.unset) if address in self.with_secrets else ():
             if (field := kind.fields.get(name)) is not None and not field.readable:
                 operation.refuse(f"{name} may be a program that reads the secrets of {address}: what gets them is decided by people")
         for name, value in operation.fields.items():
-            old = self._value(address, name)
+            old = self.value(address, name)
             values[name] = (
                 self._checked(operation, name, old, value) if old is not None else self._with_expressions(operation, name, None, value)
             )
         for name in operation.unset:
-            old = self._value(address, name)
+            old = self.value(address, name)
             if old is None or kind.place.value_is is not None:
                 declared = self.declared[address]
                 given = f"; defaults give it, at {declared.positions[name]}" if name in declared.from_defaults else ""
                 raise Refused(f"{operation}: {name} is not written there{given}", id="RC-not-declared", hint=BY_HAND if given else None)
             values[name] = DROP
-        tag = kind.place.tag
-        if tag in values and tag in self.shapes[kind.name].readers and self._value(address, "key") is None:
-            values["key"] = address.key  # the tag's value was the key too
-        put_marked(marked, address, ResourcePlace(0, 0, tag, kind.place.bare_is, kind.place.value_is), values)
-
-    def _value(self, address: Address, name: str) -> Node | None:
-        """The value of a key of a resource as it is written; None where it is not."""
-        kind, file = self.kinds.of(address), self.moving.file(address)
-        _, body = (node if kind.place.in_list else resource)(self._root(file), self.files[file].marks[address])
-        if kind.place.value_is is not None:
-            return body if name == kind.place.value_is else None
-        if body.shape == "scalar":
-            return body if name in (kind.place.bare_is, kind.place.tag) else None
-        child = entry(body, name)
-        return child.value if child is not None else None
+        self.set({address: values}, operation, BY_HAND)
 
     def _checked(self, operation: EditOperation, name: str, old: Node | None, value: Any) -> Any:
         """The value as it is written, its expressions as they are. Raises `Refused` where something else gives the present one."""
@@ -259,13 +168,13 @@ class ChangedTexts:
         file = self.moving.file(operation.address)
         alias = next((leaf for leaf in leaves(old) if leaf.shape == "alias"), None)
         if alias is not None:
-            anchor = next((other for other in _nodes(self._root(file)) if other.anchor == alias.text), None)
-            at = f", which is written at {self._at(file, anchor.start)}" if anchor is not None else ""
+            anchor = next((other for other in _nodes(self.root(file)) if other.anchor == alias.text), None)
+            at = f", which is written at {self.source(file, anchor.start)}" if anchor is not None else ""
             wrong = f"{operation}: {name} is the alias *{alias.text}{at}"
             raise Refused(wrong, id="RC-computed-in-yaml", hint="Ask a person to change what it repeats, or to write a value here.")
         reader = self.shapes[self.kinds.of(operation.address).name].readers.get(name)
         if reader is not None and reader.field.secret_allowed and any(_expressions(leaf.text) for leaf in leaves(old)):
-            where = self._at(file, old.start)
+            where = self.source(file, old.start)
             operation.refuse(f"{name} contains an expression, at {where}, which may be a secret: what is sent with it is decided by people")
         return self._with_expressions(operation, name, old, value)
 
@@ -303,7 +212,7 @@ class ChangedTexts:
         leaf = next((leaf for leaf in leaves(old) if any(part != ESCAPED for part in _expressions(leaf.text))), None)
         if leaf is None:
             return
-        at = self._at(self.moving.file(operation.address), leaf.start)
+        at = self.source(self.moving.file(operation.address), leaf.start)
         wrong = f"{operation}: {name} comes from an expression, at {at}"
         hint = "Keep its expressions in the value as they are, or ask a person to change them or their sources."
         raise Refused(wrong, id="RC-computed-in-yaml", hint=hint)
@@ -320,19 +229,10 @@ class ChangedTexts:
         if not kind.place.in_list and (operation.after is not None or operation.first):
             operation.wrong(f"the order of {row[1]} has no meaning: leave out after and first")
         behind = self._behind(operation, row) if kind.place.in_list else None
-        piece = self._piece(operation, kind, row)
-        where = self._where(row)
-        if kind.place.in_list:
-            self.moving.put(piece, where, behind)
-        elif kind.place.value_is is not None:
-            self.moving.put_value(piece, where)
-        else:
-            self.moving.put_entry(piece, where)
-        members = self.rows[row]
-        members.insert(members.index(behind) + 1 if behind is not None else 0 if kind.place.in_list else len(members), address)
+        self.add(row, {address: self._line(operation, kind, row)}, behind)
 
-    def _piece(self, operation: EditOperation, kind: Kind, row: Row) -> Piece:
-        """The lines of a new resource, with the marks of what it contains."""
+    def _line(self, operation: EditOperation, kind: Kind, row: Row) -> EmittedEntry:
+        """A new resource as it is written."""
         address, place, fields = operation.address, kind.place, dict(operation.fields)
         if place.value_is is not None:
             value: Any = fields.get(place.value_is)
@@ -350,18 +250,8 @@ class ChangedTexts:
         elif isinstance(value, dict):
             value = self._emitted(self.shapes[kind.name], value)
             value.open = bool(value.lines) and self._in_lines(row)
-        lines = list(
-            item_lines(EmittedEntry(None, value), 0)
-            if place.tag is not None
-            else entry_lines(EmittedEntry(row[1] if place.value_is is not None else address.key, value), 0)
-        )
-        whole = MarkedText("\n".join(lines) + "\n")
-        child = parse(whole.text).root.children[0]
-        self._note(whole, kind, address, row, child.value, child.key.start if child.key is not None else None)
-        if len(lines) > 1:
-            return Piece(whole, closed=False)
-        start = child.value.start if child.key is None else child.start
-        return Piece(whole.cut(start, len(whole.text) - 1), closed=True)
+        key = None if place.tag is not None else row[1] if place.value_is is not None else address.key
+        return EmittedEntry(key, value)
 
     def _emitted(self, shape: KindShape, values: Mapping[str, Any]) -> EmittedMap:
         """The values of a new resource; what it contains has lines of its own, as `import` writes it."""
@@ -388,43 +278,9 @@ class ChangedTexts:
         for address in self.rows[row]:
             file = self.moving.file(address)
             find = node if self.kinds.of(address).place.in_list else resource
-            body = find(self._root(file), self.files[file].marks[address])[1]
+            body = find(self.root(file), self.files[file].marks[address])[1]
             maps += [body] if body.shape == "map" else []
         return bool(maps) and not any(body.flow for body in maps)
-
-    def _note(self, marked: MarkedText, kind: Kind, address: Address, row: Row, body: Node, start: int | None) -> None:
-        """Mark a new resource and what it contains."""
-        shape = self.shapes[kind.name]
-        tag = entry(body, str(shape.tag)) if body.shape == "map" and shape.tag is not None else None
-        marked.marks[address] = start if start is not None else tag.start if tag is not None else body.start
-        self.parents[address] = row[0]
-        at = Source(self.top, 0)
-        self.declared[address] = Declared(address, kind.name, {}, at, row[0], row[1], 0)
-        for child in body.children if body.shape == "map" else ():
-            name = child.key.text if child.key is not None else ""
-            inner = shape.sections.get(name)
-            for part in child.value.children if inner is not None or name in shape.lists else ():
-                members = shape.lists.get(name, {})
-                tags = [member for member in members if part.value.shape == "map" and entry(part.value, member) is not None]
-                bare = next((member for member in members.values() if member.place.bare_is is not None), None)
-                within = inner or (members[tags[0]] if tags else bare)
-                key = part.key or self._key_of(part.value, tags)
-                if within is None or key is None:
-                    continue
-                below = self.kinds.container(address, str(within.within)).child(within.name, key.text)
-                self.rows[(address, name)].append(below)
-                self._note(marked, within, below, (address, name), part.value, part.key.start if part.key is not None else None)
-            if name in shape.singles:
-                below = address.child(shape.singles[name].name)
-                self.rows[(address, name)].append(below)
-                self._note(marked, shape.singles[name], below, (address, name), child.value, child.start)
-
-    def _key_of(self, body: Node, tags: Sequence[str]) -> Node | None:
-        """The key of a node of a list; None where it has none."""
-        if not tags:
-            return body if body.shape == "scalar" else None
-        child = entry(body, "key") or entry(body, tags[0])
-        return child.value if child is not None and child.value.shape == "scalar" else None
 
     # -- move and remove ---------------------------------------------------------------------------------------------------------------
 
@@ -441,50 +297,29 @@ class ChangedTexts:
         before: Row = next(other for other, members in self.rows.items() if address in members)
         self.rows[before].remove(address)
         behind = self._behind(operation, row)
-        self.moving.move(address, self._where(row), behind=behind)
-        members = self.rows[row]
-        members.insert(members.index(behind) + 1 if behind is not None else 0, address)
-        self.parents[address] = row[0]
+        self.move(address, row, behind)
 
     def _remove(self, operation: EditOperation) -> None:
         address = operation.address
-        kind = self._literal(operation, address)
-        file = self.moving.file(address)
-        contents = [address, *self._contents(address)]
-        for inner in contents:
+        self._literal(operation, address)
+        file, contents = self.moving.file(address), [*self.contents(address)]
+        for inner in (address, *contents):
             if inner in self.protected:
-                at = self._at(self.moving.file(inner), self.files[self.moving.file(inner)].marks[inner])
+                at = self.source(self.moving.file(inner), self.files[self.moving.file(inner)].marks[inner])
                 operation.refuse(f"{inner} is protected, at {at}, and protect is a rule", "Ask a person to remove that line first.")
             if inner not in self.files[file].marks:
                 wrong = f"{inner} is in another file, {self.moving.file(inner)}, which would be left over"
                 raise Refused(f"{operation}: {wrong}", id="RC-edit-by-hand", hint="Remove that first, or ask a person.")
-        self.moving.take(address, keyed=not kind.place.in_list)
-        next(members for members in self.rows.values() if address in members).remove(address)
-        for inner in contents:
-            del self.declared[inner], self.parents[inner]
-            for row in self._rows_of(inner):
-                self.rows.pop(row, None)
+        self.remove(address, contents)
         if operation.forget:
             self._forget(address)
 
-    def _contents(self, address: Address) -> Iterator[Address]:
-        """The resources whose lines are among those of another."""
-        for row in self._rows_of(address):
-            for member in self.rows.get(row, ()):
-                yield member
-                yield from self._contents(member)
-
-    def _rows_of(self, address: Address) -> list[Row]:
-        """The lists and maps that a resource can have."""
-        shape = self.shapes[self.kinds.of(address).name]
-        return [(address, name) for name in (*shape.sections, *shape.lists, *shape.singles)]
-
     def _forget(self, address: Address) -> None:
         """Write that an object is no longer managed."""
-        name = next((name for name in self.files if entry(self._root(name), "removed") is not None), self.top)
+        name = next((name for name in self.files if entry(self.root(name), "removed") is not None), self.top)
         self.moving.latest = name
         marked = self.files[name]
-        root = self._root(name)
+        root = self.root(name)
         item = f"{{address: {address:yaml}, action: forget}}"
         child = entry(root, "removed")
         if root.flow or (child is not None and child.value.shape != "list"):

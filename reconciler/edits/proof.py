@@ -1,7 +1,7 @@
 """The proof that a proposal changed what its operations say and nothing else, whatever wrote the texts. Pure.
 
     texts before and after       -> rules       every key at the top of a file that declares no resources is as before, every expression too
-    projects before and after    -> difference  nothing appears, disappears or changes that no operation names; no consent changes
+    projects before and after    -> unrequested_change  nothing appears, disappears or changes that no operation names; no consent changes
 
 In: the texts and the projects of all environments, before and after. Out: the first difference as a sentence; None where there is none.
 """
@@ -103,7 +103,7 @@ def _texts(node: Node) -> Iterator[str]:
 # -- projects ----------------------------------------------------------------------------------------------------------------------------
 
 
-def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequence[EditOperation]) -> str | None:
+def unrequested_change(kinds: Kinds, before: Desired, after: Desired, operations: Sequence[EditOperation]) -> str | None:
     """What differs between two projects that no operation says. None of these is a rename, which proves itself."""
     earlier, later = _own(before), _own(after)
     # What was moved may have been added before, or was removed with what it was moved into.

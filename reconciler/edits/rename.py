@@ -22,19 +22,19 @@ from reconciler.config.language.compiled import compiled
 from reconciler.config.policies.checks import expressions
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.edits.difference import difference
+from reconciler.edits.fixes import removal
 from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
 from reconciler.edits.texts import ProjectTexts, TextSpan
+from reconciler.edits.writer import in_layout
 from reconciler.errors import ConfigError, Refused
-from reconciler.importer.accept import laid_out
-from reconciler.lint.fixes import without
 from reconciler.model import Declared, Desired, Source
 from reconciler.plan.matching.renames import renames
 from reconciler.text.names import a, did_you_mean
 from reconciler.urls.formats import existing_names
 from reconciler.yamltext.emit import closed
-from reconciler.yamltext.entries import DROP, EditedYaml, ResourcePlace
-from reconciler.yamltext.line_ends import as_before
-from reconciler.yamltext.tree import Untouchable
+from reconciler.yamltext.entries import DROP, ResourcePlace, put
+from reconciler.yamltext.trail import TrailStep, entry as trail_entry
+from reconciler.yamltext.tree import Untouchable, index, parse
 
 PREVIOUSLY: Final = "previously"
 KEY: Final = "key"
@@ -73,11 +73,7 @@ class _Rename:
         self._collect()
         changed = self._edited()
         self._prove(changed)
-        return {name: self._written(name, text) for name, text in changed.items()}
-
-    def _written(self, name: str, text: str) -> str:
-        """A new text in the layout and with the line breaks that the file had."""
-        return as_before(laid_out(self.texts.kinds, self.texts.files[name].text, text), self.texts.texts[name])
+        return {name: in_layout(self.texts.kinds, self.texts.texts[name], text) for name, text in changed.items()}
 
     # -- what is renamed -----------------------------------------------------------------------------------------------------------------
 
@@ -258,10 +254,9 @@ class _Rename:
 
     def _candidates(self, glob: Glob) -> Iterator[Glob]:
         """The pattern with the new key in place of the former one."""
-        at = [index for index, segment in enumerate(glob.segments) if segment == self.address.key]
-        for chosen in ([index] for index in at):
-            yield Glob(tuple(self.key if index in chosen else segment for index, segment in enumerate(glob.segments)))
-        yield Glob(tuple(self.key if index in at else segment for index, segment in enumerate(glob.segments)))
+        numbers = [number for number, segment in enumerate(glob.segments) if segment == self.address.key]
+        for chosen in (*([number] for number in numbers), numbers):
+            yield Glob(tuple(self.key if number in chosen else segment for number, segment in enumerate(glob.segments)))
 
     # -- texts ---------------------------------------------------------------------------------------------------------------------------
 
@@ -321,16 +316,14 @@ class _Rename:
             values[KEY] = DROP  # it is the key of what it shows again
         before = [(span, new) for span, new in self.edits.items() if (span.file, span.line) == at[:2] and span.column < at.column]
         column = at.column + sum(len(new) - (span.end - span.column) for span, new in before)
-        page = EditedYaml(text)
         try:
-            page.put(ResourcePlace(at.line, column, place.tag, place.bare_is), values)
+            return put(text, ResourcePlace(index(text, at.line, column), place.tag, place.bare_is), values)
         except Untouchable as error:
             where = f"{at.file}:{error.line}:{error.column}"
             raise Refused(f"{declared.address}: {error}", id="RC-edit-by-hand", hint=f"Change it by hand: {where}.") from None
         except ValueError:
             wrong = f"{declared.address} is not written where its line says, as an alias repeats it"
             raise Refused(wrong, id="RC-edit-by-hand", hint=f"Change it by hand: {at}.") from None
-        return page.text
 
     def _without_circles(self, name: str, text: str) -> str:
         """The text of a file without lines of `moved` that would move an address to itself, as it has its former key again."""
@@ -340,7 +333,10 @@ class _Rename:
         for number, item in reversed(list(enumerate(items))):
             old, new = (_address(item, key) for key in ("from", "to"))
             if old is not None and new is not None and self._moved(old, inside=True) == self._moved(new) and new in self.moves:
-                text = without(text, (MOVED, number))
+                tree = parse(text)
+                lines = trail_entry(tree.root, MOVED)
+                if lines is not None:
+                    text = removal(text, tree, (TrailStep(tree.root, lines), TrailStep(lines.value, lines.value.children[number]))).done()
         return text
 
     # -- proof ---------------------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Pull requests that this program opens, one for each branch of a proposal, and the commit on that branch.
+"""Pull requests that this program opens, one for each branch of accepted drift, and the commit on that branch.
 
     the branch's last commit --ours, with the same digest--> nothing to commit
                              --ours--> replaced by one commit on top of the base
@@ -21,7 +21,7 @@ from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.job import Job, check_repository, check_token
 from reconciler.forges.port import BlockingClock, TryAgain, understood
 from reconciler.forges.talk import OK
-from reconciler.importer.proposal import Proposal, owned_digest
+from reconciler.importer.accepted import AcceptedDrift, owned_digest
 from reconciler.report.comment.part import Dialect
 
 T = TypeVar("T")
@@ -81,20 +81,20 @@ class PullRequests(Protocol):
         """Close it without merging."""
 
 
-def keep_request(forge: PullRequests, proposal: Proposal, base: str, text: RequestText) -> str:
-    """Make the branch and its request what the proposal says; a sentence about it, with the URL.
+def keep_request(forge: PullRequests, accepted: AcceptedDrift, base: str, text: RequestText) -> str:
+    """Make the branch and its request what was accepted; a sentence about it, with the URL.
 
     Raises `Refused` where the branch has commits of others.
     """
 
     def keep() -> str:
-        last = forge.last(proposal.branch)
-        if last is None or owned_digest(proposal, last.message) != proposal.digest:
-            forge.commit(proposal.branch, base, proposal.files, proposal.message, last)
-        request = forge.find(proposal.branch, text.into)
+        last = forge.last(accepted.branch)
+        if last is None or owned_digest(accepted, last.message) != accepted.digest:
+            forge.commit(accepted.branch, base, accepted.files, accepted.message, last)
+        request = forge.find(accepted.branch, text.into)
         wanted = RequestText(text.into, text.title[:TITLE_MAX], text.body)
         if request is None:
-            return f"Opened {forge.open(proposal.branch, wanted).url}"
+            return f"Opened {forge.open(accepted.branch, wanted).url}"
         if (request.title, _plain(request.body)) == (wanted.title, _plain(wanted.body)):
             return f"{request.url} is up to date."
         forge.update(request.number, wanted)
@@ -103,14 +103,14 @@ def keep_request(forge: PullRequests, proposal: Proposal, base: str, text: Reque
     return _repeated(keep)
 
 
-def close_request(forge: PullRequests, proposal: Proposal, into: str) -> str | None:
-    """Close the open request of the proposal's branch, if all of its commits are ours; its URL, None without one."""
+def close_request(forge: PullRequests, accepted: AcceptedDrift, into: str) -> str | None:
+    """Close the open request of its branch, if all of its commits are ours; its URL, None without one."""
 
     def close() -> str | None:
-        request, last = forge.find(proposal.branch, into), forge.last(proposal.branch)
+        request, last = forge.find(accepted.branch, into), forge.last(accepted.branch)
         if request is None:
             return None
-        owned_digest(proposal, last.message if last is not None else "")
+        owned_digest(accepted, last.message if last is not None else "")
         forge.close(request.number)
         return request.url
 
@@ -250,7 +250,7 @@ def _of_gitlab(request: Mapping[str, Any]) -> OpenRequest:
 class BitbucketPulls:
     """Sources: developer.atlassian.com/cloud/bitbucket/rest, api-group-{source,refs,pullrequests}.
 
-    A commit of its API is always on top of the branch, never instead of it: a later proposal is one more commit there.
+    A commit of its API is always on top of the branch, never instead of it: later drift is one more commit there.
     """
 
     name, dialect = bitbucket.Bitbucket.name, bitbucket.DIALECT

@@ -16,27 +16,27 @@ from typing import Final
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.git import GitRepository
 from reconciler.git.working import NamedCommit, ended, git_says
-from reconciler.importer.proposal import Proposal, owned_digest
+from reconciler.importer.accepted import AcceptedDrift, owned_digest
 
 AUTHOR: Final = {"user.name": "Reconciler", "user.email": "reconciler@localhost"}  # of a commit where git knows no author
 TREE: Final = "040000"
 
 
-def write_branch(repository: GitRepository, base: NamedCommit, proposal: Proposal) -> str | None:
-    """Put the proposal on its branch, as one commit on top of `base`; the id of a new commit, None if the branch has it already.
+def write_branch(repository: GitRepository, base: NamedCommit, accepted: AcceptedDrift) -> str | None:
+    """Put accepted drift on its branch, as one commit on top of `base`; the id of a new commit, None if the branch has it already.
 
     Raises `Refused` where the branch is checked out or has commits of others, `ReconcilerError` where git refuses.
     """
-    ref = f"refs/heads/{proposal.branch}"
+    ref = f"refs/heads/{accepted.branch}"
     if _text(repository, "rev-parse", "--symbolic-full-name", "HEAD") == ref:
-        wrong = f"{proposal.branch} is checked out, and the proposal replaces it"
+        wrong = f"{accepted.branch} is checked out, and accepting the drift replaces it"
         raise Refused(wrong, id="RC-branch-taken", hint="Switch to the branch that it is to be merged into.")
     before = _text(repository, "rev-parse", "--verify", "--quiet", ref, missing="")
-    if before and owned_digest(proposal, _text(repository, "log", "-1", "--format=%B", before)) == proposal.digest:
+    if before and owned_digest(accepted, _text(repository, "log", "-1", "--format=%B", before)) == accepted.digest:
         return None
-    blobs = {path: _text(repository, "hash-object", "-w", "--stdin", given=text) for path, text in proposal.files.items()}
+    blobs = {path: _text(repository, "hash-object", "-w", "--stdin", given=text) for path, text in accepted.files.items()}
     tree = _tree(repository, f"{base.id}^{{tree}}", blobs)
-    commit = _text(repository, "commit-tree", tree, "-p", base.id, given=proposal.message, settings=_author(repository))
+    commit = _text(repository, "commit-tree", tree, "-p", base.id, given=accepted.message, settings=_author(repository))
     _text(repository, "update-ref", "-m", "reconciler drift --propose", ref, commit, before or "0" * len(commit))
     return commit
 

@@ -1,13 +1,12 @@
 """Lint: find what is allowed in a project and probably a mistake. One small function for each rule, which reads the resources once. Pure.
 
-In: the project as loaded, today's date, the state if there is one. Out: findings, and corrected texts. No rule knows a kind: the fields it
+In: the project as loaded, today's date, the state if there is one. Out: findings. No rule knows a kind: the fields it
 checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `missed`).
 """
 
 from __future__ import annotations
 
-from reconciler.lint.accepted import findings, in_order
-from reconciler.lint.fixes import fixed, in_environments, variables_of, with_edits
+from reconciler.lint.accepted import findings, in_environments, in_order, variables_of
 from reconciler.lint.rules import LintFacts
 
-__all__ = ["LintFacts", "findings", "fixed", "in_environments", "in_order", "variables_of", "with_edits"]
+__all__ = ["LintFacts", "findings", "in_environments", "in_order", "variables_of"]

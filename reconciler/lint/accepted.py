@@ -1,14 +1,16 @@
-"""The findings of all rules, without those that a project accepts in `lint.ignore`. Pure."""
+"""The findings of all rules, without those that a project accepts in `lint.ignore`; and what a fix removes in other files. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.lint.rules import RUN, LintFacts
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
+UNUSED: Final = "RC-unused-variable"
 _NOWHERE: Final = Source("", 0, 0)
 
 
@@ -23,6 +25,25 @@ def findings(facts: LintFacts) -> tuple[Finding, ...]:
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings by place, then by rule."""
     return tuple(sorted(findings, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
+
+
+def variables_of(findings: Iterable[Finding]) -> frozenset[str]:
+    """The names of the variables that findings report as unused."""
+    return frozenset(finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED)
+
+
+def in_environments(findings: Iterable[Finding], given: Mapping[str, Sequence[Source]]) -> tuple[Finding, ...]:
+    """The findings, with the fix of an unused variable extended to the environments that set it: otherwise those values would be errors.
+
+    `given`: where they do, by the name of the variable."""
+    return tuple(_in_environments(finding, given) for finding in findings)
+
+
+def _in_environments(finding: Finding, given: Mapping[str, Sequence[Source]]) -> Finding:
+    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == UNUSED else ()
+    if not places or finding.fix is None:
+        return finding
+    return replace(finding, fix=replace(finding.fix, removes=(*finding.fix.removes, *places)))
 
 
 class _Accepted:

@@ -13,15 +13,16 @@ from lsprotocol import types
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE, Sections
 from reconciler.config.source.nodes import FOR_EACH
-from reconciler.lint import fixed
+from reconciler.edits.fixes import fixed
 from reconciler.lsp.checks import HALF_WRITTEN, CheckedProject
 from reconciler.lsp.place import place_at
 from reconciler.lsp.text import Text, edits_to
 from reconciler.model import Declared, Finding
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
-from reconciler.yamltext.entries import EditedYaml, ResourcePlace
+from reconciler.yamltext.entries import ResourcePlace, put
 from reconciler.yamltext.line_ends import as_before, plain
+from reconciler.yamltext.tree import index
 
 _MEANT: Final = re.compile(r'did you mean "([^"]+)"\?')
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -78,12 +79,10 @@ def _meant(finding: Finding, text: Text) -> OfferedChange | None:
 
 def fixed_texts(findings: Sequence[Finding], texts: Mapping[str, Text]) -> dict[str, str]:
     """The texts of the files that the fixes of findings change, as `validate --fix` would."""
-    before = {name: text.text for name, text in texts.items()}
     try:
-        changed, _, _ = fixed({name: plain(text) for name, text in before.items()}, findings)
+        return fixed({name: text.text for name, text in texts.items()}, findings)[0]
     except HALF_WRITTEN:
         return {}  # half-written
-    return {name: as_before(text, before[name]) for name, text in changed.items()}
 
 
 # -- renames that nobody wrote down --------------------------------------------------------------------------------------------------------
@@ -119,12 +118,12 @@ def rename_message(rename: Renamed) -> str:
 def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> OfferedChange | None:
     """The file that declares a resource, with its former key."""
     at, place = rename.new.source, kinds[rename.new.kind].place
-    page = EditedYaml(plain(text.text))
+    before = plain(text.text)
     try:
-        page.put(ResourcePlace(at.line, at.column, place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
+        after = put(before, ResourcePlace(index(before, at.line, at.column), place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
     except HALF_WRITTEN:
         return None
-    return OfferedChange(f"It was {rename.old.key}: add previously", {at.file: as_before(page.text, text.text)})
+    return OfferedChange(f"It was {rename.old.key}: add previously", {at.file: as_before(after, text.text)})
 
 
 # -- a list or map as a file ---------------------------------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from pathlib import Path
 from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
+from reconciler.edits.fixes import fixed, with_edits as edited
 from reconciler.errors import ReconcilerError
 from reconciler.files import rewrite
-from reconciler.lint import LintFacts, findings, fixed, in_environments, in_order, variables_of, with_edits as edited
+from reconciler.lint import LintFacts, findings, in_environments, in_order, variables_of
 from reconciler.model import Finding, State
 from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_violation
@@ -61,8 +62,8 @@ def with_edits(operation: Operation, kinds: Kinds, findings: Sequence[Finding]) 
 def fix(operation: Operation, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
     root, before = texts(operation.project, kinds)
-    changed, done, left = fixed({name: line_ends.plain(text) for name, text in before.items()}, findings)
-    return done, left, rewrite(root, {name: line_ends.as_before(text, before[name]) for name, text in changed.items()})
+    changed, done, left = fixed(before, findings)
+    return done, left, rewrite(root, changed)
 
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -12,17 +12,18 @@ Pure. Raises `Untouchable` where others use a value too.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final
 
 from reconciler.yamltext.emit import block, closed
-from reconciler.yamltext.format import data
+from reconciler.yamltext.format import STEP, data
 from reconciler.yamltext.trail import begin, colon, end, entry, node, refuse_aliases, resource
-from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, line_starts, parse
+from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, parse
 
 LISTS: Final = (list, tuple)
+_REMARK: Final = re.compile(r"[ \t]*,?[ \t]*(?=#)")
 
 
 class Loose(list[Any]):
@@ -49,26 +50,46 @@ class Edits:
         for start, stop, new in sorted(self._edits, reverse=True):
             marked.insert(start, new, over=stop - start)
 
-    def add(self, holder: Node, name: str, value: Any) -> None:
-        """Add an entry to a map, after its first."""
+    def add(self, holder: Node, name: str, value: Any, *, behind: Child | None = None) -> None:
+        """Add an entry to a map, after its first, or another one."""
         if holder.flow:
-            at = ends(self.text, holder.children[-1].value) if holder.children else holder.end - 1
-            comma = ", " if holder.children else ""
-            self._edit(at, at, f"{comma}{closed(name)}: {closed(value)}")
+            self._add_in_braces(holder, f"{closed(name)}: {closed(value)}")
             return
-        first = holder.children[0]
+        first = behind or holder.children[0]
         line = self.text.find("\n", ends(self.text, first.value))
         at = line if line >= 0 else len(self.text)
         self._edit(at, at, "\n" + _entry(name, value, first.column))
 
+    def _add_in_braces(self, holder: Node, new: str) -> None:
+        last = holder.children[-1] if holder.children else None
+        at = ends(self.text, last.value) if last is not None else holder.end - 1
+        line = self.text.find("\n", at, holder.end)
+        if last is None or line < 0 or "#" not in self.text[at:line]:
+            self._edit(at, at, f", {new}" if last is not None else new)
+            return
+        # Behind the comment, which would be beside the new entry.
+        if self._comma(at, line) is None:
+            self._edit(at, at, ",")
+        self._edit(line, line, f"\n{self._margin(holder, last)}{new}")
+
+    def _margin(self, holder: Node, child: Child) -> str:
+        """The indentation of a line of its own beside an entry of a flow map."""
+        line = self.text.rfind("\n", 0, child.start) + 1
+        start = line + len(self.text[line:]) - len(self.text[line:].lstrip(" "))
+        begins = any(other.start == start for other in holder.children)
+        return " " * (start - line if begins else start - line + STEP)
+
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
-        """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
+        """Remove an entry of a map, or an item of a list with the comments above it. `comment`: keep the trailing comment of an entry, on a
+        line of its own where it shared the line with the entry."""
         self._free(child.value)
         at = next(at for at, other in enumerate(holder.children) if other is child)
         stop = ends(self.text, child.value)
         line = self.text.rfind("\n", 0, child.start)
         if holder.flow and self._beside_comments(holder, at):
             self._drop_alone(holder, at, stop)
+        elif child.key is None and not holder.flow:
+            self._edit(begin(self.text, child), end(self.text, child), "")
         elif holder.flow and at:
             self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
         # The first entry of an item shares its line with the dash: "- space: guides". The dash has to stay.
@@ -78,13 +99,17 @@ class Edits:
                 raise Untouchable.at("a comment separates it from the next entry", self.text, child.start)
             self._edit(child.start, following.start, "")
         elif holder.flow:
-            self._edit(child.start, stop, "")
+            self._drop_alone(holder, at, stop)
         else:
             rest = self.text.find("\n", stop)
             rest = rest if rest >= 0 else len(self.text)
             behind = self.text[stop:rest].strip()
             kept = comment and behind.startswith("#")
             self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
+
+    def empty(self, child: Child) -> None:
+        """Write `{}` in place of the only entry of a map."""
+        self._edit(child.start, ends(self.text, child.value), "{}")
 
     def _beside_comments(self, holder: Node, at: int) -> bool:
         """Whether a comment is between an entry of a flow map and the entries beside it."""
@@ -95,17 +120,19 @@ class Edits:
         return any("#" in part for part in between)
 
     def _drop_alone(self, holder: Node, at: int, stop: int) -> None:
-        """Remove an entry of a flow map with one comma, and leave everything around it, comments too, where it is."""
-        children = holder.children
+        """Remove an entry of a flow map with one comma and nothing around it. A comment behind it gets a line of its own."""
+        children, start = holder.children, holder.children[at].start
         after = self._comma(stop, children[at + 1].start if at + 1 < len(children) else ends(self.text, holder))
-        if after is not None:
-            self._edit(children[at].start, stop, "")
-            self._edit(after, after + 1, "")
-            return
-        before = self._comma(ends(self.text, children[at - 1].value), children[at].start) if at else None
-        if before is not None:
-            self._edit(before, before + 1, "")
-        self._edit(children[at].start, stop, "")
+        before = self._comma(ends(self.text, children[at - 1].value), start) if at and after is None else None
+        remark = _REMARK.match(self.text, stop)
+        if remark is not None and self.text[self.text.rfind("\n", 0, start) + 1 : start].strip():
+            self._edit(len(self.text[:start].rstrip(" ")), remark.end(), f"\n{self._margin(holder, children[at])}")
+            stop = remark.end()
+        else:
+            self._edit(start, stop, "")
+        comma = before if after is None else after
+        if comma is not None and not start <= comma < stop:
+            self._edit(comma, comma + 1, "")
 
     def _comma(self, start: int, stop: int) -> int | None:
         """The index of the first comma that is not in a comment."""
@@ -265,100 +292,72 @@ DROP: Final = object()
 
 @dataclass(frozen=True)
 class ResourcePlace:
-    """The location of a resource: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
+    """The location of a resource: the index of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
 
     `whole`: the field whose value is everything under the key.
     """
 
-    line: int
-    column: int
+    at: int
     tag: str | None = None
     bare: str | None = None
     whole: str | None = None
 
 
 class EditedYaml:
-    """A text in which resources get new values, the last resource first, so that the positions of earlier ones do not change.
+    """A text in which resources get new values; its marks stay at their characters.
 
-    The text is parsed again only where an edit contains an earlier one.
+    Fastest from the last resource to the first: the text is parsed again only where an edit contains an earlier one.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._lines = line_starts(text)  # correct wherever the tree is
-        self._root = parse(text).root
-        self._right = len(text) + 1  # the tree is correct up to this index
-
-    def raw(self, place: ResourcePlace, name: str) -> str | None:
-        """The raw value of a key of a resource; None where the key does not exist."""
-        return self._edit(place).raw(name)
+    def __init__(self, marked: MarkedText) -> None:
+        self.marked = marked
+        self._tree = parse(marked.text)
+        self._right = len(marked.text) + 1  # the tree is correct up to this index
 
     def put(self, place: ResourcePlace, values: Mapping[str, Any]) -> None:
-        """Give a resource these values by key; `DROP` removes a key. A new key is added after the first one."""
+        """Give a resource these values by key; `DROP` removes a key. A new key is added after the first one.
+
+        Raises `Untouchable` where an alias repeats the resource or what contains it, and `ValueError` where nothing begins.
+        """
         edit = self._edit(place)
         if place.whole is not None:
-            self._take(edit.whole(values[place.whole]).done(), edit)
+            self._take(edit.whole(values[place.whole]), edit)
         elif edit.node.shape == "scalar":
-            self._take(edit.bare(values)[0].done(), edit)
+            edits, shift = edit.bare(values)
+            self._take(edits, edit)
+            marks = self.marked.marks
+            marks |= {name: at + shift for name, at in marks.items() if at == place.at}
         else:
             for name, value in values.items():  # a map still begins at the same place after each of these edits
                 edit = self._edit(place)
-                self._take(edit.set(name, value).done(), edit)
+                self._take(edit.set(name, value), edit)
 
     def _edit(self, place: ResourcePlace) -> _Edit:
-        if place.line > len(self._lines):
-            raise ValueError(f"there is nothing at {place.line}:{place.column}")
-        at = self._lines[place.line - 1] + place.column - 1
-        edit = _Edit(self.text, self._root, place, at)
-        if edit.end <= self._right:
-            return edit
-        self._root, self._right = parse(self.text).root, len(self.text) + 1
-        return _Edit(self.text, self._root, place, at)
+        edit = _Edit(self.marked.text, self._tree.root, place)
+        if edit.end > self._right:
+            self._tree, self._right = parse(self.marked.text), len(self.marked.text) + 1
+            edit = _Edit(self.marked.text, self._tree.root, place)
+        refuse_aliases(self._tree, self.marked.text, edit.steps)
+        return edit
 
-    def _take(self, text: str, edit: _Edit) -> None:
-        self.text, self._right = text, edit.start
+    def _take(self, edits: Edits, edit: _Edit) -> None:
+        edits.apply(self.marked)
+        self._right = edit.start
 
 
 def put(text: str, place: ResourcePlace, values: Mapping[str, Any]) -> str:
     """The text with these values by key."""
-    page = EditedYaml(text)
+    page = EditedYaml(MarkedText(text))
     page.put(place, values)
-    return page.text
-
-
-def put_marked(marked: MarkedText, mark: Hashable, place: ResourcePlace, values: Mapping[str, Any]) -> None:
-    """Give the resource at a mark these values by key, as `EditedYaml.put`; `place`: without its line and column.
-
-    Raises `Untouchable` also where an alias repeats the resource or what contains it.
-    """
-
-    def edit() -> _Edit:
-        tree = parse(marked.text)
-        change = _Edit(marked.text, tree.root, replace(place, line=0, column=0), marked.marks[mark])
-        refuse_aliases(tree, marked.text, change.steps)
-        return change
-
-    if place.whole is not None:
-        edit().whole(values[place.whole]).apply(marked)
-    elif (change := edit()).node.shape == "scalar":
-        edits, shift = change.bare(values)
-        at = marked.marks[mark]
-        edits.apply(marked)
-        marked.marks[mark] = at + shift
-    else:
-        for name, value in values.items():
-            edit().set(name, value).apply(marked)
+    return page.marked.text
 
 
 class _Edit:
     """One change of one key."""
 
-    def __init__(self, text: str, root: Node, place: ResourcePlace, at: int) -> None:
+    def __init__(self, text: str, root: Node, place: ResourcePlace) -> None:
         self.text, self.place = text, place
-        try:
-            self.steps, self.node = (node if place.tag is not None else resource)(root, at)
-        except ValueError:
-            raise ValueError(f"there is nothing at {place.line}:{place.column}") from None
+        self.steps, self.node = (node if place.tag is not None else resource)(root, place.at)
 
     @property
     def start(self) -> int:
@@ -369,18 +368,6 @@ class _Edit:
     def end(self) -> int:
         """The index at which the resource ends, including what separates it from the next one."""
         return max(self.node.end, self.steps[-1].child.value.end if self.steps else 0)
-
-    def raw(self, name: str) -> str | None:
-        if self.place.whole is not None:
-            return self._span(None) if name == self.place.whole else None
-        if self.node.shape == "scalar":
-            return self._span(None) if name in (self.place.bare, self.place.tag) else None
-        child = entry(self.node, name)
-        return self._span(child) if child is not None else None
-
-    def _span(self, child: Child | None) -> str:
-        value = child.value if child is not None else self.node
-        return self.text[value.start : ends(self.text, value)]
 
     def set(self, name: str, value: Any) -> Edits:
         if self.node.shape == "alias":
@@ -404,7 +391,7 @@ class _Edit:
     def bare(self, values: Mapping[str, Any]) -> tuple[Edits, int]:
         """Turn a bare value into a map where another key is added; and how much further the first key of that map begins."""
         first = self.place.bare or self.place.tag or ""
-        head = closed(values[first]) if first in values else self._span(None)
+        head = closed(values[first]) if first in values else self.text[self.node.start : ends(self.text, self.node)]
         rest = [f"{closed(name)}: {closed(value)}" for name, value in values.items() if name != first and value is not DROP]
         text = f"{{{', '.join([f'{first}: {head}', *rest])}}}" if rest or (first == self.place.tag and first in values) else head
         edits = Edits(self.text)

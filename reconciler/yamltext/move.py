@@ -112,21 +112,7 @@ class Moving:
         if beside is not None:
             self._beside(piece, beside, before=behind is None)
             return
-        file = self.file(host.name)
-        tracked = self.files[file]
-        tree = parse(tracked.text)
-        steps, body = self._host(tree.root, tracked, host)
-        refuse_aliases(tree, tracked.text, steps)
-        if host.top is not None and entry(body, host.section) is None:
-            tracked = self.files[host.top]
-            tree = parse(tracked.text)
-            steps, body = (), tree.root
-        child = entry(body, host.section)
-        if child is None:
-            self._new(piece, tracked, host, body)
-        else:
-            refuse_aliases(tree, tracked.text, (TrailStep(body, child),))
-            self._fill(piece, tracked, host, body, child)
+        self._first(piece, host, "list")
 
     def put_entry(self, piece: Piece, host: Host) -> None:
         """Add an entry to a map, after its last member; the map may not exist yet."""
@@ -140,21 +126,25 @@ class Moving:
 
             self._into_map(piece, tracked, among, beside)
             return
-        tracked = self.files[self.file(host.name)]
-        body = self._host(parse(tracked.text).root, tracked, host)[1]
-        whole = host.top is not None and entry(body, host.section) is None
-        if whole:
-            tracked = self.files[str(host.top)]
-            body = parse(tracked.text).root
+        self._first(piece, host, "map")
+
+    def _first(self, piece: Piece, host: Host, shape: str) -> None:
+        """Insert into a list or map that is empty, or not written yet."""
+        tracked = self.files[host.top or self.file(host.name)]
 
         def around(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
-            return ((), root) if whole else self._host(root, tracked, host)
+            return ((), root) if host.top is not None else self._host(root, tracked, host)
 
+        tree = parse(tracked.text)
+        steps, body = around(tree.root)
         child = entry(body, host.section)
         if child is None:
-            self._into_map(_under(host.section, piece, closed=body.flow), tracked, around, None)
-        elif child.value.shape != "map" or child.value.children or child.value.commented:
+            self._into_map(_under(host.section, piece, shape, closed=body.flow), tracked, around, None)
+        elif child.value.shape != shape or child.value.children or child.value.commented:
             raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", tracked.text, child.start)
+        elif shape == "list":
+            refuse_aliases(tree, tracked.text, (*steps, TrailStep(body, child)))
+            self._fill(piece, tracked, host, body, child)
         else:
 
             def inside(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
@@ -236,8 +226,6 @@ class Moving:
     def _fill(self, piece: Piece, tracked: MarkedText, host: Host, body: Node, child: Child) -> None:
         """Insert into an empty list."""
         value, text = child.value, tracked.text
-        if value.shape != "list" or value.children or value.commented:
-            raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, child.start)
         if body.flow and not self._fits(piece, tracked, child.start):
             expand(tracked, lambda root: self._host(root, tracked, host))
             self.put(piece, host, None)
@@ -247,25 +235,6 @@ class Moving:
             after = head(text, child)
             tracked.insert(after, "", over=value.end - after)
             _paste(tracked, piece, next_line(tracked.text, after), child.column + STEP)
-
-    def _new(self, piece: Piece, tracked: MarkedText, host: Host, body: Node) -> None:
-        """Insert into a list that is not written yet."""
-        text = tracked.text
-        if not body.children:
-            raise Untouchable.at(f"{host.section} has no neighbor to be added next to", text, body.start)
-        last = body.children[-1]
-        if body.flow and self._fits(piece, tracked, last.start) and "\n" not in text[body.start : body.end]:
-            piece.text.insert(0, f", {host.section}: [")
-            piece.text.insert(len(piece.text.text), "]")
-            tracked.paste(last.value.end, piece.text)
-        elif body.flow:
-            expand(tracked, lambda root: self._host(root, tracked, host))
-            self.put(piece, host, None)
-        else:
-            at = end(text, last)
-            lines = MarkedText(f"{' ' * last.column}{host.section}:\n")
-            _paste(lines, piece, len(lines.text), last.column + STEP)
-            _paste(tracked, Piece(lines, False, last.column), at, last.column)
 
     def _fits(self, piece: Piece, tracked: MarkedText, at: int) -> bool:
         return piece.closed and len(_line(tracked.text, at)) + len(piece.text.text) + len(", structure: []") <= WIDTH
@@ -325,14 +294,14 @@ def _outside(steps: tuple[TrailStep, ...]) -> tuple[tuple[TrailStep, ...], Node]
     return steps[:-1], steps[-1].holder
 
 
-def _under(section: str, piece: Piece, *, closed: bool) -> Piece:
-    """An entry as the only one of a new section. `closed`: on one line, if the entry is."""
+def _under(section: str, piece: Piece, shape: str, *, closed: bool) -> Piece:
+    """An entry or item as the only one of a new section. `closed`: on one line, if it is."""
     if piece.closed and closed:
-        piece.text.insert(0, f"{section}: {{")
-        piece.text.insert(len(piece.text.text), "}")
+        piece.text.insert(0, f"{section}: {EMPTY[shape][0]}")
+        piece.text.insert(len(piece.text.text), EMPTY[shape][1])
         return piece
     lines = MarkedText(f"{section}:\n")
-    _paste(lines, piece, len(lines.text), STEP, dash="")
+    _paste(lines, piece, len(lines.text), STEP, dash="- " if shape == "list" else "")
     return Piece(lines, closed=False)
 
 

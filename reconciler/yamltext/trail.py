@@ -147,7 +147,7 @@ def expand(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ..
     first = text.rfind("\n", 0, child.start) + 1
     last = text.find("\n", child.value.end)
     last = len(text) if last < 0 else last
-    child.lead = []
+    child.lead, child.remark_column = [], 0
     lines = TreeWriter(tree).child(child, child.column, ANY)
     above = [" " * child.column + line for line in child.lead if line]
     prefix = text[first : child.start].strip(" ")

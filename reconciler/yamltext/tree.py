@@ -54,11 +54,6 @@ class MarkedText:
             self.insert(at, " " * max(step, 0), over=max(-step, 0))
             at += len(line) + step + 1
 
-    def line_column(self, name: Hashable) -> tuple[int, int]:
-        """Line and column of a mark, from 1."""
-        at = self.marks[name]
-        return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
-
 
 def index(text: str, line: int, column: int) -> int:
     """The index of a line and column, which count from 1."""

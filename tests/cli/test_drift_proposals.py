@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler import files
-from reconciler.importer.proposal import Proposal
+from reconciler.importer.accepted import AcceptedDrift
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS
 from tests.cli.test_drift import edit, ids
@@ -94,7 +94,7 @@ def test_proposing_again_without_another_change_makes_no_commit(desk: Cli) -> No
     retitle(desk)
     desk("drift", "p", "--propose", code=0)
     commit = git(desk.root, "rev-parse", BRANCH)
-    assert desk("drift", "p", "--propose", code=0).stdout == f"{BRANCH} has this proposal already.\n"
+    assert desk("drift", "p", "--propose", code=0).stdout == f"{BRANCH} has these changes already.\n"
     assert git(desk.root, "rev-parse", BRANCH) == commit
     retitle(desk, title="Another")
     desk("drift", "p", "--propose", code=0)
@@ -195,7 +195,7 @@ def test_an_exposure_without_consent_makes_no_branch(exposed: Cli) -> None:  # n
 
 def test_no_two_projects_have_one_branch() -> None:
     names = [("docs", None), ("docs", "eu"), ("docs-eu", None), ("docs.eu", None), ("docs@eu", None), ("docs/eu", None), ("docs eu", None)]
-    branches = [Proposal(project, environment, {}, "", (), ()).branch for project, environment in names]
+    branches = [AcceptedDrift(project, environment, {}, "", (), ()).branch for project, environment in names]
     assert len({*branches}) == len(names)
     for branch in branches:
         assert subprocess.run(["git", "check-ref-format", f"refs/heads/{branch}"], check=False).returncode == 0, branch

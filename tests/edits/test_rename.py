@@ -363,7 +363,7 @@ def test_what_can_have_no_other_key_is_known_before_a_key_is_chosen(tmp_path: Pa
     [
         ("acme/site/docs", "it is written elsewhere, and repeated here by an alias"),
         ("acme/site/docs/section/start", "names acme/site/help/section/start too, which keeps its key"),
-        ("acme/site/docs/site-space/guides", "would change acme/site/help/site-space/guides"),
+        ("acme/site/docs/site-space/guides", "&site is repeated elsewhere"),
     ],
 )
 def test_lines_that_an_alias_repeats_for_others_are_not_changed_for_one(tmp_path: Path, address: str, says: str) -> None:

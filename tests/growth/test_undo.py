@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import load
-from reconciler.importer.accept import Acceptance, chosen
+from reconciler.edits.accept import Acceptance, chosen
 from reconciler.importer.gather import Gathered
 from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project

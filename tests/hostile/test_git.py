@@ -23,7 +23,7 @@ from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
 from reconciler.git.branches import write_branch
 from reconciler.git.working import WorkingRepository
-from reconciler.importer.proposal import Proposal
+from reconciler.importer.accepted import AcceptedDrift
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
 from tests.sources import PACKAGE, dotted, last, nodes, package
@@ -45,8 +45,8 @@ def everything(project: Path) -> list[str]:
         repository.before_renames(commit, commit, "missing.yaml")
         with repository.files(commit):
             pass
-        proposal = Proposal("docs", None, {"reconciler.yaml": "version: 1\n"}, "title", (), ())
-        write_branch(repository.repository, commit, proposal)
+        accepted = AcceptedDrift("docs", None, {"reconciler.yaml": "version: 1\n"}, "title", (), ())
+        write_branch(repository.repository, commit, accepted)
         with refusals(failures):
             repository.commit(MISSING)
         with refusals(failures):

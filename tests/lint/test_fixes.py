@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from reconciler.config import load
+from reconciler.edits.fixes import fixed, with_edits
 from reconciler.kinds import load as kinds
-from reconciler.lint import LintFacts, findings, fixed, with_edits
+from reconciler.lint import LintFacts, findings
 from reconciler.model import Finding
 from reconciler.report.annotations import sarif
 from tests.lint.test_rules import TODAY, state_of

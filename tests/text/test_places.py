@@ -12,7 +12,7 @@ from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.notices.events import Announced, messages
 from reconciler.fleet.status import StatusWord
-from reconciler.importer.proposal import LeftToPeople, Proposal, title_of
+from reconciler.importer.accepted import AcceptedDrift, LeftToPeople, title_of
 from reconciler.model import Concern, Sort
 from reconciler.text import escape
 from reconciler.text.escape import PLACES
@@ -48,7 +48,7 @@ def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) 
     assert OBEYED.search(text), "the test knows it"
     drift = (f'acme/site/docs.title: "Docs" -> "{text}"', text)
     left = (LeftToPeople("acme/team/x", text, text),)
-    message = Proposal("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
+    message = AcceptedDrift("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
     assert OBEYED.search(message) is None, message
     assert len(message.splitlines()) == 9, "each text is on a line of its own"
 
@@ -95,7 +95,7 @@ WRITERS = {
     "report/ledger.py": {"xml", "terminal"},
     "report/testing.py": {"xml", "terminal"},
     "report/brief.py": {"log", "terminal"},
-    "importer/proposal.py": {"commit"},
+    "importer/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
     "cli/pipeline/results.py": {"github", "terminal"},
     "cli/terminal/screen.py": {"log", "terminal"},

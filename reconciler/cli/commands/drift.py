@@ -24,8 +24,8 @@ from reconciler.report.drift import drift_sheet
 from reconciler.run import codes
 from reconciler.run.drift import baselines
 from reconciler.run.drift.accept import accept as accept_into_files
+from reconciler.run.drift.accepted import accepted_drift
 from reconciler.run.drift.groups import CommandLine, chosen
-from reconciler.run.drift.proposals import drift_proposal
 from reconciler.run.drift.reading import drift_of, ways_on
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
@@ -126,7 +126,7 @@ def command(
         raise UsageError("--proposal requires --propose", id="RC-options-conflict", hint="Add it.")
     if proposal is not None:
         kinds = load_kinds()
-        return requests.propose(screen, options, kinds, *requests.saved_proposal(screen, options, kinds, proposal))
+        return requests.propose(screen, options, kinds, *requests.saved_drift(screen, options, kinds, proposal))
     if revert_plan is not None:
         plan_file.signing_key(screen.masks)  # a key that cannot be used is reported before anything is read
     known = baselines.read(baseline) if baseline is not None else ()
@@ -140,7 +140,7 @@ def command(
         return exits.DONE
     if propose:
         report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
-        made = drift_proposal(run, reading.planned, reading.shown, report_of)
+        made = accepted_drift(run, reading.planned, reading.shown, report_of)
         unread = exits.PARTLY if codes.of_drift(reading.shown) == exits.PARTLY else exits.DONE
         return exits.strongest([requests.propose(screen, options, run.kinds, made, report_of), unread])
     if revert_plan is not None:

@@ -48,17 +48,17 @@ from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
 from reconciler.plan.health import HealthInputs, health
 from reconciler.rehearsal.performing import rehearse
+from reconciler.report.accepted import accepted_document
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
-from reconciler.report.proposal import proposal_document
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
-from reconciler.run.drift.proposals import drift_proposal
+from reconciler.run.drift.accepted import accepted_drift
 from reconciler.run.health import health_inputs
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
@@ -207,13 +207,13 @@ def _proposal(run: Run, planned: Planned, changed: Drift, document: DriftDocumen
     masks = run.voice.masks
     try:
         sheet = drift_sheet(masks.data(changed))
-        proposal = drift_proposal(run, planned, changed, sheet)
+        accepted = accepted_drift(run, planned, changed, sheet)
     except ReconcilerError as error:
         run.voice.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
         return {}
-    if not proposal.files or any(masks.text(text) != text for text in proposal.files.values()):
+    if not accepted.files or any(masks.text(text) != text for text in accepted.files.values()):
         return {}
-    return {"proposal": proposal_document(proposal, texts(run.operation.project, run.kinds)[1], document)}
+    return {"proposal": accepted_document(accepted, texts(run.operation.project, run.kinds)[1], document)}
 
 
 def _checks(run: Run, inputs: HealthInputs, file: Path | None) -> tuple[healths.TimedCheck, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -12,16 +11,12 @@ from reconciler import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.keys import TOP
 from reconciler.config.source.includes import texts
-from reconciler.errors import ConfigError, Problem, ReconcilerError
+from reconciler.edits.writer import formatted
 from reconciler.files import path_from_here, rewrite
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
-from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
-from reconciler.yamltext import line_ends
-from reconciler.yamltext.format import document, layout
 
 
 @click.command("fmt", short_help="Format the files of a project.")
@@ -42,30 +37,13 @@ def command(screen: Screen, /, check: bool, diff: bool, **parameters: Any) -> in
     options = Options.of(screen, parameters)
     kinds = load_kinds()
     root, before = texts(options.project, kinds)
-    changed = _laid_out(kinds, before)
+    changed = formatted(kinds, before)
     if not check and not diff:
         rewrite(root, changed)
     for name, text in changed.items():
         screen.out(_diff(name, before[name], text) if diff else f"{path_from_here(root / name)}\n")
     screen.say(_summary(len(before), len(changed), written=not check and not diff))
     return exits.FAILED if changed and (check or diff) else exits.DONE
-
-
-def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
-    """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
-    shape = document(kinds, TOP)
-    changed, problems = {}, []
-    for name, text in before.items():
-        try:
-            formatted = line_ends.settled(layout(text, shape), text)
-        except ReconcilerError as error:
-            problems.append(Problem(name, 0, 0, error.message, id=error.id))
-            continue
-        if formatted != text:
-            changed[name] = formatted
-    if problems:
-        raise ConfigError(problems)
-    return changed
 
 
 def _diff(name: str, before: str, after: str) -> str:

@@ -25,10 +25,10 @@ from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
+from reconciler.edits.additions import into
 from reconciler.errors import UsageError, os_reason
 from reconciler.files import path_from_here
 from reconciler.importer.entry import CERTIFICATES
-from reconciler.importer.merge import into
 from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
@@ -46,7 +46,6 @@ from reconciler.run.connection.unseen import origin, warn_unseen
 from reconciler.run.loading import keyed
 from reconciler.text.escape import terminal
 from reconciler.writing import FolderChange
-from reconciler.yamltext import line_ends
 
 SCHEMA = ".reconciler/config.schema.json"
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
@@ -250,11 +249,8 @@ def _added(
     paths = map(root.joinpath, project.settings.files)
     files = {path.relative_to(root).as_posix(): read_file(path, FILE_MAX, within=root) for path in paths}
     before = {name: content.decode("utf-8") for name, content in files.items()}
-    texts = {name: line_ends.plain(text) for name, text in before.items()}
     with narration.lasting(f"Comparing {_objects(actual)} with the project"):
-        imported = into(kinds, actual, project.desired, state, texts, schema=SCHEMA, limits=limits, taken=_certificates(root))
-    kept = {name: line_ends.as_before(text, before[name]) if name in before else text for name, text in imported.files.items()}
-    return replace(imported, files=kept)
+        return into(kinds, actual, project.desired, state, before, schema=SCHEMA, limits=limits, taken=_certificates(root))
 
 
 def _objects(actual: Actual) -> str:

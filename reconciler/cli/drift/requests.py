@@ -1,6 +1,6 @@
 """`drift --propose`: what was changed outside Reconciler as one commit on a branch of its own and, in a job of a forge, its request.
 
-    a reading of the service -> drift -> Proposal        a fleet's run made the same, and --proposal FILE names it
+    a reading of the service -> drift -> AcceptedDrift      a fleet's run made the same, and --proposal FILE names it
         at a desk:         a branch and a commit in this clone
         in a forge's job:  the same through the forge's API, and one request for each project, which later jobs update or close
 
@@ -27,13 +27,13 @@ from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.git.branches import write_branch
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.importer.proposal import LeftToPeople, Proposal
+from reconciler.importer.accepted import AcceptedDrift, LeftToPeople
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused
+from reconciler.report.accepted import accepted_of, digest_of
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.layout import Style
-from reconciler.report.proposal import digest_of, proposal_of
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.proposal import ProposalDocument
@@ -45,7 +45,7 @@ from reconciler.run.guards import missing_consent, raise_first
 from reconciler.text.escape import terminal
 from reconciler.yamltext.line_ends import as_before, plain
 
-DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a proposal
+DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a document
 PARTS_MAX: Final = 2_000_000
 NAMED: Final = 3  # files in a message
 INTRODUCTION: Final = (
@@ -54,8 +54,8 @@ INTRODUCTION: Final = (
 )
 
 
-def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, sheet: Sheet) -> int:
-    """Put the proposal on its branch, with a request where a forge's job runs this; the exit code: 5 where something is left to people.
+def propose(screen: Screen, options: Options, kinds: Kinds, accepted: AcceptedDrift, sheet: Sheet) -> int:
+    """Put accepted drift on its branch, with a request where a forge's job runs this; the exit code: 5 where something is left to people.
 
     `sheet`: of the drift. Raises `Refused` where an exposure lacks consent or somebody else's commits are on the branch, and `UsageError`
     outside a repository or where the files differ from the last commit. Then nothing is made.
@@ -72,21 +72,21 @@ def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, 
             hint="Propose in a scheduled job of the branch that is applied.",
         )
     committed = _committed(repository, base, options, kinds, before)
-    raise_first(missing_consent(proposal.exposures, options.limits.exposures, ACCEPTING))
+    raise_first(missing_consent(accepted.exposures, options.limits.exposures, ACCEPTING))
     # As the commit has them: a checkout may have other line ends, with core.autocrlf or by .gitattributes.
-    files = {name: as_before(plain(text), committed.get(name, "")) for name, text in proposal.files.items()}
-    proposal = replace(proposal, files={str(repository.inside / name): text for name, text in files.items()})
-    for item in proposal.left:
+    files = {name: as_before(plain(text), committed.get(name, "")) for name, text in accepted.files.items()}
+    accepted = replace(accepted, files={str(repository.inside / name): text for name, text in files.items()})
+    for item in accepted.left:
         screen.warn(str(item), id="RC-left-to-people")
     if of is None:
-        _branch(screen, repository, base, proposal)
+        _branch(screen, repository, base, accepted)
     else:
-        _request(screen, of, base, proposal, sheet)
-    return exits.PARTLY if proposal.left else exits.DONE
+        _request(screen, of, base, accepted, sheet)
+    return exits.PARTLY if accepted.left else exits.DONE
 
 
-def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -> tuple[Proposal, Sheet]:
-    """The proposal in a file, and the sheet of its drift.
+def saved_drift(screen: Screen, options: Options, kinds: Kinds, file: Path) -> tuple[AcceptedDrift, Sheet]:
+    """The accepted drift in a file, and the sheet of its drift.
 
     Raises `UsageError` for a file that is not a proposal of this project, `StalePlan` if the files of the project are others by now, and
     `ConfigError` if it makes them invalid.
@@ -99,17 +99,17 @@ def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -
         wrong = str(error)
     if wrong is not None:
         raise UsageError(f"{file} is not a proposal: {wrong}", id="RC-proposal-document", hint="A fleet saves it: getProposal of its API.")
-    proposal = proposal_of(document)
-    if (proposal.project, proposal.environment) != (project.settings.project, options.env):
-        whose = " of the environment ".join(filter(None, [proposal.project, proposal.environment]))
+    accepted = accepted_of(document)
+    if (accepted.project, accepted.environment) != (project.settings.project, options.env):
+        whose = " of the environment ".join(filter(None, [accepted.project, accepted.environment]))
         raise UsageError(f"{file} is a proposal for {whose}", id="RC-proposal-document", hint="Name its project, and --env.")
     _, before = read(options.project, kinds)
     for entry in document["files"]:
         if entry["path"] not in before or digest_of(before[entry["path"]]) != entry["before"]:
             wrong = f"{terminal(entry['path'])} is another file than the one that the proposal was made from"
             raise StalePlan(wrong, id="RC-proposal-stale", hint="Wait for the next run of the fleet, and get its proposal.")
-    loaded(screen, options, kinds, decrypt=False, stand_ins=True, warn=False, texts=proposal.files)
-    return proposal, sheet_of(document["drift"])
+    loaded(screen, options, kinds, decrypt=False, stand_ins=True, warn=False, texts=accepted.files)
+    return accepted, sheet_of(document["drift"])
 
 
 def _committed(
@@ -126,42 +126,42 @@ def _committed(
     if texts != others:
         names = listed(sorted(name for name in {*texts, *others} if texts.get(name) != others.get(name)), NAMED)
         raise UsageError(
-            f"{names} differs from the last commit, and a proposal begins there",
+            f"{names} differs from the last commit, and the new commit begins there",
             id="RC-uncommitted",
             hint="Commit the change or put it aside (git stash), then propose again.",
         )
     return committed
 
 
-def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, proposal: Proposal) -> None:
-    if not proposal.files:
+def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, accepted: AcceptedDrift) -> None:
+    if not accepted.files:
         screen.out("Nothing was changed outside Reconciler that files could take in; no branch was made.\n")
         return
-    commit = write_branch(repository.repository, base, proposal)
+    commit = write_branch(repository.repository, base, accepted)
     if commit is None:
-        screen.out(f"{proposal.branch} has this proposal already.\n")
+        screen.out(f"{accepted.branch} has these changes already.\n")
         return
-    screen.out(f"{proposal.branch} has a new commit {commit[:9]}: {proposal.title}.\n")
-    screen.out(f"Look at it with: git diff HEAD {proposal.branch}\nPropose it with: git push --force origin {proposal.branch}\n")
+    screen.out(f"{accepted.branch} has a new commit {commit[:9]}: {accepted.title}.\n")
+    screen.out(f"Look at it with: git diff HEAD {accepted.branch}\nPropose it with: git push --force origin {accepted.branch}\n")
 
 
-def _request(screen: Screen, of: Job, base: NamedCommit, proposal: Proposal, sheet: Sheet) -> None:
+def _request(screen: Screen, of: Job, base: NamedCommit, accepted: AcceptedDrift, sheet: Sheet) -> None:
     """Keep the request of the project on the forge."""
     known = facts(of.forge, os.environ, read_event(os.environ))
     into = known.ref if known.is_branch else ""
     if not into:
         raise UsageError("the branch of this job is unknown", id="RC-proposal-place", hint="Propose in a job of a branch, not of a tag.")
     forge = pulls_of(of, os.environ.get(TOKENS[of.forge], ""), BlockingClock())
-    if not proposal.files:
-        closed = close_request(forge, proposal, into)
+    if not accepted.files:
+        closed = close_request(forge, accepted, into)
         screen.out(f"No change for the files is left: closed {closed}.\n" if closed else "No change for the files; there is no request.\n")
         return
-    entries = [*sheet.entries, *_left_entries(proposal.left)]
-    name = f"{proposal.project}/{proposal.environment}" if proposal.environment else proposal.project
+    entries = [*sheet.entries, *_left_entries(accepted.left)]
+    name = f"{accepted.project}/{accepted.environment}" if accepted.environment else accepted.project
     links = (("run", of.run_url),) if of.run_url else ()
     shown = part(replace(sheet, entries=entries), name, PartOrigin(of.run, base.id, links))
     text, _ = body(CommentText("", (shown,)), forge.dialect)
-    ending = keep_request(forge, proposal, base.id, RequestText(into, proposal.title, f"{INTRODUCTION}\n\n{text}"))
+    ending = keep_request(forge, accepted, base.id, RequestText(into, accepted.title, f"{INTRODUCTION}\n\n{text}"))
     screen.out(f"{ending}\n")
 
 

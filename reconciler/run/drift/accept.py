@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.config.source.includes import texts as read
+from reconciler.edits.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.files import rewrite
-from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.matched import MatchedProject, excluded_objects
-from reconciler.importer.proposal import acceptable
 from reconciler.model import Action, Exposure, Plan
 from reconciler.model.drift import Drift, Drifted
 from reconciler.plan.matching.match import identify
@@ -22,7 +21,6 @@ from reconciler.run.loading import load
 from reconciler.run.opened import Run
 from reconciler.run.rules import judged
 from reconciler.run.stages import Planned
-from reconciler.yamltext import line_ends
 
 ACCEPTING: Final = "accepting this makes something public or removes a protection, which"
 
@@ -64,8 +62,7 @@ def acceptance(run: Run, planned: Planned, before: Mapping[str, str]) -> Accepta
     kinds, project = run.kinds, run.project
     matches = identify(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
-    plain = {file: line_ends.plain(text) for file, text in before.items()}
-    return Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
+    return Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), before)
 
 
 def taken_in(run: Run, planned: Planned, before: Mapping[str, str], picked: Sequence[AcceptedField]) -> TakenIn:
@@ -73,8 +70,7 @@ def taken_in(run: Run, planned: Planned, before: Mapping[str, str], picked: Sequ
 
     Raises `Refused` where the YAML cannot simply be edited, or would no longer be a valid project.
     """
-    edited = acceptance(run, planned, before).edited(picked, planned.plan.moved_outside)
-    texts = {file: line_ends.as_before(text, before[file]) for file, text in edited.items()}
+    texts = acceptance(run, planned, before).edited(picked, planned.plan.moved_outside)
     try:
         desired = judged(run.operation, run.voice, run.kinds, load(run.operation, run.voice, run.kinds, texts=texts)).project.desired
     except ConfigError as error:

@@ -1,7 +1,7 @@
 """Moves outside Reconciler as moves of lines in the YAML: which nodes are moved to which list, and in which order. Pure.
 
-In: Desired, State, what was observed, texts with a mark for each resource. Out: the same texts, changed. Raises `Refused` where the YAML
-cannot express a location.
+In: Desired, State, what was observed, and the writer of the files, which moves the lines. Raises `Refused` where the YAML cannot express a
+location.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reconciler.address import Address
+from reconciler.edits.writer import ProjectWriter, Row
 from reconciler.errors import Refused
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
@@ -18,12 +19,6 @@ from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
 from reconciler.plan.siblings.rows import current_order
 from reconciler.resource import Kind
-from reconciler.yamltext.move import Host, Moving
-from reconciler.yamltext.trail import entry
-from reconciler.yamltext.tree import MarkedText, parse
-
-Row = tuple[Address, str]
-"""A list: what contains it, and its name there."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +37,10 @@ class LocatedResource:
 
 
 class Moves:
-    """Moves lines. `files` are changed in place."""
+    """Moves lines."""
 
-    def __init__(self, matched: MatchedProject, files: dict[str, MarkedText]) -> None:
-        self.matched, self.files, self.moving = matched, files, Moving(files)
+    def __init__(self, matched: MatchedProject, writer: ProjectWriter) -> None:
+        self.matched, self.writer = matched, writer
         self.kinds, self.desired, self.actual = kinds, desired, actual = matched.kinds, matched.desired, matched.actual
         self.now: dict[Address, LocatedResource] = {}
         for address, id in matched.ids.items():
@@ -54,10 +49,6 @@ class Moves:
             if observed is not None and observed.deleted_at is None:
                 binding = matched.state.bindings.get(address)
                 self.now[address] = LocatedResource(address, kind, binding, observed, self._host(address, kind, observed))
-        self.rows: dict[Row, list[Address]] = defaultdict(list)
-        for address, declared in desired.resources.items():
-            if declared.parent is not None and kinds[declared.kind].place.in_list:
-                self.rows[(declared.parent, declared.section)].append(address)
 
     def _host(self, address: Address, kind: Kind, observed: Observed) -> Address | None:
         held = observed.values.get(kind.inside.name) if kind.inside is not None else None
@@ -115,7 +106,7 @@ class Moves:
         host = row[0]
         staying = [
             address
-            for address in self.rows[row]
+            for address in self.writer.rows[row]
             if address not in leaving and address not in left and (address in self.now and self.now[address].host == host)
         ]
         order = self._order(host, [self.now[address] for address in staying], [self.now[address] for address in arrived])
@@ -143,45 +134,24 @@ class Moves:
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]
-        if self.moving.is_within(host, address):
+        if self.writer.moving.is_within(host, address):
             raise Refused(
                 f"the YAML declares {host} inside {address}",
                 id="RC-accept-container-first",
                 hint=f"Accept its move too: --accept {host:sh}",
             )
-        for others in self.rows.values():
-            if address in others:
-                others.remove(address)
         self._check_literal(address, row, behind)
-        members = self.rows[row]
-        members_in = tuple(members)
-        place = self.kinds[self.desired.resources[host].kind].place
-        self.moving.move(address, Host(host, place.in_list, row[1], members_in, self._top(host, row[1])), behind=behind)
-        members.insert(members.index(behind) + 1 if behind is not None else 0, address)
+        self.writer.move(address, row, behind)
 
     def _check_literal(self, address: Address, row: Row, behind: Address | None) -> None:
         """Raise `Refused` where `forEach` generates the list, or both neighbours of the position from the same lines."""
-        generations, members = self.desired.generated, self.rows[row]
-        host, before = generations.get(row[0]), generations.get(behind) if behind is not None else None
-        after = next((generations.get(other) for other in members[members.index(behind) + 1 :]), None) if behind is not None else None
+        host, between = self.desired.generated.get(row[0]), self.writer.generation_around(row, behind, address)
         if host is not None:
             raise Refused(
                 f"{address} is now in {row[0]}, which is generated by forEach",
                 id="RC-computed-in-yaml",
                 hint=f"Change it by hand: it is {host}.",
             )
-        if before is not None and after is not None and before.source == after.source:
+        if between is not None:
             wrong = f"{address} is now between elements that one forEach makes"
-            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change it by hand: it is after {before}. Or run apply to move it back.")
-
-    def _top(self, host: Address, section: str) -> str | None:
-        """The file that contains a root's list at its top level; None where there is none."""
-        if host.container is not None:
-            return None
-        name = self.desired.resources[host].kind
-        for file, tracked in self.files.items():
-            root = parse(tracked.text).root
-            whose = entry(root, name)
-            if entry(root, section) is not None and (whose is None or whose.value.text == host.key):
-                return file
-        return None
+            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change it by hand: it is after {between}. Or run apply to move it back.")

@@ -1,4 +1,4 @@
-"""The document of a proposal: what is saved, and what is read back. Pure."""
+"""The document of accepted drift: what is saved, and what is read back. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from reconciler.importer.proposal import LeftToPeople, Proposal
+from reconciler.importer.accepted import AcceptedDrift, LeftToPeople
 from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
 from reconciler.report.schemas.plan import DriftDocument
@@ -14,24 +14,24 @@ from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.yamltext.line_ends import plain
 
 
-def proposal_document(proposal: Proposal, before: Mapping[str, str], drift: DriftDocument) -> ProposalDocument:
-    """The document of a proposal. `before`: the texts that it was made from, by path."""
+def accepted_document(accepted: AcceptedDrift, before: Mapping[str, str], drift: DriftDocument) -> ProposalDocument:
+    """The document of accepted drift. `before`: the texts that it was made from, by path."""
     return {
         "format": "reconciler.proposal/1",
-        "project": proposal.project,
-        "environment": proposal.environment,
-        "title": proposal.title,
-        "lines": list(proposal.lines),
-        "files": [{"path": path, "before": digest_of(before[path]), "text": text} for path, text in proposal.files.items()],
-        "left": [{"name": item.name, "reason": item.reason, "way": item.way} for item in proposal.left],
-        "exposures": [exposure_data(exposure) for exposure in proposal.exposures],
+        "project": accepted.project,
+        "environment": accepted.environment,
+        "title": accepted.title,
+        "lines": list(accepted.lines),
+        "files": [{"path": path, "before": digest_of(before[path]), "text": text} for path, text in accepted.files.items()],
+        "left": [{"name": item.name, "reason": item.reason, "way": item.way} for item in accepted.left],
+        "exposures": [exposure_data(exposure) for exposure in accepted.exposures],
         "drift": drift,
     }
 
 
-def proposal_of(document: Mapping[str, Any]) -> Proposal:
-    """The proposal of a valid document."""
-    return Proposal(
+def accepted_of(document: Mapping[str, Any]) -> AcceptedDrift:
+    """The accepted drift of a valid document."""
+    return AcceptedDrift(
         document["project"],
         document["environment"],
         {file["path"]: file["text"] for file in document["files"]},

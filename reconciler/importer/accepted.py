@@ -1,30 +1,26 @@
-"""A proposal: what was changed outside Reconciler, as new files for one commit, and what no file can take in. Pure.
+"""Accepted drift: what was changed outside Reconciler, as new files for one commit, and what no file can take in. Pure.
 
-    drift --chosen field by field--> fields that files can have -> new texts -> Proposal -> a branch, and a request on a forge
+    drift --chosen field by field--> fields that files can have -> new texts -> AcceptedDrift -> a branch, and a request on a forge
                       `-> LeftToPeople: generated, deleted, sensitive: with the line to change
 
-In: the drift, and an `Acceptance`, which knows the files. Out: which fields to accept, and the words of the commit.
+In: the new texts, and what is left. Out: the words of the commit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 from urllib.parse import quote
 
-from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.model import Exposure
-from reconciler.model.desired import Generation
-from reconciler.model.drift import Drift
 from reconciler.text.escape import commit
 
 BRANCH: Final = "reconciler/drift"
-TRAILER: Final = "Reconciler-Proposal"
+TRAILER: Final = "Reconciler-Accepted"
 LINE_MAX: Final = 400  # characters of a line of the commit's message
 LINES_MAX: Final = 200
 _DIGEST: Final = re.compile(rf"^{TRAILER}: ([0-9a-f]{{16}})$", re.MULTILINE)
@@ -47,7 +43,7 @@ class LeftToPeople:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class AcceptedDrift:
     """One commit. `files`: the new texts by path. `lines`: what the commit says. `exposures`: what it accepts, which requires consent.
     `branch`: PROJECT or PROJECT@ENVIRONMENT below `BRANCH`, other characters escaped."""
 
@@ -66,7 +62,7 @@ class Proposal:
 
     @property
     def digest(self) -> str:
-        """16 hexadecimal characters: the same files and words are the same proposal."""
+        """16 hexadecimal characters: the same files and words have the same."""
         parts = [text for path in sorted(self.files) for text in (path, self.files[path])]
         return sha256("\0".join([*parts, "", *self._body()]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -80,11 +76,11 @@ class Proposal:
         return [self.title, "", *lines, *(["", "Left to people:", *left] if left else [])]
 
 
-def owned_digest(proposal: Proposal, message: str) -> str:
-    """The digest in the message of the last commit of the proposal's branch. Raises `Refused` if no earlier proposal made that commit."""
+def owned_digest(accepted: AcceptedDrift, message: str) -> str:
+    """The digest in the message of the last commit of its branch. Raises `Refused` if accepting drift did not make that commit."""
     matches = _DIGEST.findall(message)
     if not matches:
-        wrong = f"{proposal.branch} has commits that Reconciler did not make, and the proposal would replace them"
+        wrong = f"{accepted.branch} has commits that Reconciler did not make, and accepting the drift would replace them"
         raise Refused(wrong, id="RC-branch-taken", hint="Merge or delete that branch, then propose again.")
     return str(matches[-1])
 
@@ -93,45 +89,3 @@ def title_of(project: str, environment: str | None, number: int) -> str:
     """The title of a commit and of its request, of at most 72 characters unless the name of the project is long."""
     where = f"{project}, {environment}" if environment else project
     return commit(f"Accept {number:,} change{'' if number == 1 else 's'} made outside Reconciler in {where}")
-
-
-def acceptable(
-    drift: Drift, acceptance: Acceptance, generated: Mapping[Address, Generation], moved_outside: Collection[Address]
-) -> tuple[list[AcceptedField], list[LeftToPeople]]:
-    """The changes that files can take in, and the others."""
-    fields: list[AcceptedField] = []
-    left: list[LeftToPeople] = []
-    for drifted in drift.resources:
-        try:
-            fields += chosen(drift, [str(drifted.address)], generated, acceptance.kinds)
-        except Refused as error:
-            left.append(_left(str(drifted.address), error))
-    if fields and _refusal(acceptance, fields, moved_outside) is None:
-        return fields, left
-    fitting, waiting = list[AcceptedField](), list[tuple[AcceptedField, Refused]]()
-    for field in fields:  # alone, to find out which of them the files cannot have
-        refusal = _refusal(acceptance, [field], moved_outside)
-        if refusal is None:
-            fitting.append(field)
-        else:
-            waiting.append((field, refusal))
-    for field, alone in waiting:
-        # What moves into lines that were inside its own is accepted together with the move of those.
-        together = _refusal(acceptance, [*fitting, field], moved_outside) if alone.id == "RC-accept-container-first" else alone
-        if together is None:
-            fitting.append(field)
-        else:
-            left.append(_left(str(field), together))
-    return [field for field in fields if field in fitting], left
-
-
-def _refusal(acceptance: Acceptance, fields: Sequence[AcceptedField], moved_outside: Collection[Address]) -> Refused | None:
-    try:
-        Acceptance(acceptance.matched, acceptance.texts).edited(fields, moved_outside)
-    except Refused as error:
-        return error
-    return None
-
-
-def _left(name: str, error: Refused) -> LeftToPeople:
-    return LeftToPeople(name, error.message, error.hint or "")

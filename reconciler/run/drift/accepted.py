@@ -1,6 +1,6 @@
-"""The proposal for what was changed outside Reconciler: the files that `--accept` would write, in memory, and what it leaves to people.
+"""Accepted drift: what was changed outside Reconciler as the files that `--accept` would write, in memory, and what it leaves to people.
 
-In: a drift, and what it was found from. Out: `Proposal`. Writes nothing: whoever asks puts it on a branch, or keeps it.
+In: a drift, and what it was found from. Out: `AcceptedDrift`. Writes nothing: whoever asks puts it on a branch, or keeps it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.source.includes import texts as read
+from reconciler.edits.accept import AcceptedField, acceptable
 from reconciler.errors import Refused
-from reconciler.importer.accept import AcceptedField
-from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
+from reconciler.importer.accepted import AcceptedDrift, LeftToPeople, title_of
 from reconciler.model.drift import Drift
 from reconciler.report.drift import DECIDE
 from reconciler.report.drift_groups import differences
@@ -25,8 +25,8 @@ VIOLATION: Final = "violation"
 EXPOSURE: Final = "exposure"
 
 
-def drift_proposal(run: Run, planned: Planned, drift: Drift, sheet: Sheet) -> Proposal:
-    """The proposal to accept everything that the files can take in; its paths are below the project. `sheet`: of the drift, from which the
+def accepted_drift(run: Run, planned: Planned, drift: Drift, sheet: Sheet) -> AcceptedDrift:
+    """Everything that the files can take in, accepted; its paths are below the project. `sheet`: of the drift, from which the
     commit's lines come.
     """
     desired, masks = run.project.desired, run.voice.masks
@@ -54,7 +54,7 @@ def drift_proposal(run: Run, planned: Planned, drift: Drift, sheet: Sheet) -> Pr
     whole = not left and all(group.unmanaged is None for group in drift.groups)
     # A mask would be written into the files, which people have in their repository; what people read is masked.
     words, names = masks.data(_lines(sheet, accepted, left, whole=whole)), masks.data(tuple(left))
-    return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
+    return AcceptedDrift(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 
 def _lines(sheet: Sheet, fields: Sequence[AcceptedField], left: Sequence[LeftToPeople], *, whole: bool) -> tuple[str, ...]:
