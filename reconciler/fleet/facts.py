@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from reconciler.fleet import drift, health as healths
 from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Continuation, Decision, judged
-from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.health import ProjectHealth
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Directory, Identity
@@ -95,13 +95,13 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
 
 
 def decided_drift(
-    connection: Connection, row: ProjectRow, drifted: Sequence[DriftedResource], *, continues: Continuation | None
+    connection: Connection, row: ProjectRow, groups: Sequence[FleetDriftGroup], *, continues: Continuation | None
 ) -> dict[str, Decision]:  # fmt: skip
     """The decisions in effect on what was changed outside Reconciler, by address. `continues`: the apply that is continued."""
-    decisions = approvals.decisions_on_drift(connection, row.id, [resource.digest for resource in drifted])
+    decisions = approvals.decisions_on_drift(connection, row.id, [difference.digest for difference in differences(groups)])
     if not decisions:
         return {}
-    return drift.decided(drifted, decisions, _terms(row, people.directory(connection)), continues=continues)
+    return drift.decided(groups, decisions, _terms(row, people.directory(connection)), continues=continues)
 
 
 def is_only_drift(row: ProjectRow) -> bool:
