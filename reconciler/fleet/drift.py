@@ -66,6 +66,11 @@ def apply_command(project: FleetProject) -> str:
     return f"reconciler apply {shlex.join([project.source.path, *project.selecting])}"
 
 
+def in_clone(project: FleetProject) -> str:
+    """Where people run the commands of a project, and with what, as a part of a sentence."""
+    return f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {state_of(project)} in RECONCILER_STATE"
+
+
 def state_of(project: FleetProject) -> str:
     """What the variable RECONCILER_STATE of those commands contains."""
     if project.state is None:

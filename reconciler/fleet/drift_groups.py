@@ -154,15 +154,14 @@ def _moment(group: FleetDriftGroup, notify: Mapping[str, str]) -> datetime | Non
 
 
 def of_data(data: Iterable[Mapping[str, Any]]) -> tuple[FleetDriftGroup, ...]:
-    return tuple(FleetDriftGroup(**{**entry, **_tuples(entry)}) for entry in data)
+    return tuple(_of_data(**entry) for entry in data)
 
 
-def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
-    listed = {name: tuple(entry[name]) for name in ("addresses", "means")}
-    return {**listed, "differences": tuple(FleetDifference(*difference) for difference in entry.get("differences", ()))}
+def _of_data(*, addresses: Sequence[str], means: Sequence[str], differences: Sequence[Sequence[str]] = (), **data: Any) -> FleetDriftGroup:
+    known = tuple(FleetDifference(*difference) for difference in differences)  # none where an older version wrote it
+    return FleetDriftGroup(addresses=tuple(addresses), means=tuple(means), differences=known, **data)
 
 
 def as_data(groups: Sequence[FleetDriftGroup]) -> list[dict[str, Any]]:
     """The JSON form, in the database."""
-    listed = ("addresses", "means", "differences")
-    return [{**vars(group), **{name: list(getattr(group, name)) for name in listed}} for group in groups]
+    return list(map(vars, groups))

@@ -134,8 +134,7 @@ def refused(row: ProjectRow, judged: Judged) -> NotApplied | None:
     reading, project = facts_of(row).reading, row.project
     if reading is None or not reading.refused or reading.commit != judged.plan.commit:
         return None
-    by_hand = f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE"
-    way = f"Change the files of the project. Or apply it yourself, {by_hand}; this prints the option: {drift.apply_command(project)}"
+    way = f"Change the files of the project. Or apply it yourself, {drift.in_clone(project)}; this prints the option: {drift.apply_command(project)}"
     return NotApplied(f"it is refused: {reading.refused}", way)
 
 

@@ -284,7 +284,7 @@ def drift_text(row: ProjectRow, groups: Sequence[FleetDriftGroup], decided: Mapp
         lines += ["revert all, as the files say: the next run does, because of revertDrift: true"]
     lines += [
         "revert or accept one change, with its command above:",
-        f"    in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE",
+        f"    {drift.in_clone(project)}",
         "    what was accepted: git commit --all && git push",
         "ignore until a time:",
         f'    reconciler fleet drift {name} --ignore-until 7d --reason "…"',
