@@ -134,8 +134,8 @@ def refused(row: ProjectRow, judged: Judged) -> NotApplied | None:
     reading, project = facts_of(row).reading, row.project
     if reading is None or not reading.refused or reading.commit != judged.plan.commit:
         return None
-    way = f"Change the files of the project. Or apply it yourself, {drift.in_clone(project)}; this prints the option: {drift.apply_command(project)}"
-    return NotApplied(f"it is refused: {reading.refused}", way)
+    way = f"{drift.in_clone(project)}; this prints the option: {drift.apply_command(project)}"
+    return NotApplied(f"it is refused: {reading.refused}", f"Change the files of the project. Or apply it yourself, {way}")
 
 
 def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
