@@ -16,13 +16,14 @@ from reconciler.address import Address, addresses_in, bare
 from reconciler.config import Project
 from reconciler.mcp.owners import Owners
 from reconciler.model import Action, Declared, Observed, RecordedRun, Source
-from reconciler.plan.access.review import ReviewRow
+from reconciler.plan.access.review import Review, ReviewRow
 from reconciler.plan.changes import Names, named
 from reconciler.report.access import names as reader_names
 from reconciler.report.brief import one_line
 from reconciler.report.words import HIDDEN, count, id_and_title, shown
 from reconciler.resource import UNSET, Kinds
-from reconciler.run.access import AccessReading
+from reconciler.run.access import reviewed
+from reconciler.run.stages import Planned
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 from reconciler.text.patterns import text_pattern
@@ -43,6 +44,7 @@ class KnownObject:
     living: Observed | None = None
     row: ReviewRow | None = None
     readers: str = ""
+    readers_after: str = ""
     url: str = ""
     owners: tuple[str, ...] = ()
     is_read: bool = False
@@ -73,33 +75,32 @@ class KnownObject:
         return any(wanted in known.casefold() for known in texts)
 
 
-def known_objects(kinds: Kinds, project: Project, reading: AccessReading | None) -> list[KnownObject]:
+def known_objects(kinds: Kinds, project: Project, planned: Planned | None) -> list[KnownObject]:
     """Every object that is declared or was read, by address."""
     owners = Owners.of(project.settings.root)
     declared = {address: resource for address, resource in project.desired.resources.items() if not resource.implied}
-    objects: dict[tuple[str, str], Observed] = {}
-    rows: dict[Address, ReviewRow] = {}
-    ids: Mapping[Address, str] = {}
-    if reading is not None:
-        objects = {(kind, id): item for kind, some in reading.planned.actual.objects.items() for id, item in some.items()}
-        rows = {row.address: row for row in reading.review.rows}
-        ids = reading.planned.matches.ids
+    review = reviewed(planned) if planned is not None else Review("", None, (), ())
+    rows = {row.address: row for row in review.rows}
+    objects = planned.actual.objects if planned is not None else {}
+    ids = planned.matches.ids if planned is not None else {}
     known = []
     for address in dict.fromkeys([*declared, *rows]):
         resource, row = declared.get(address), rows.get(address)
         kind = resource.kind if resource is not None else row.kind if row is not None else ""
-        living = objects.get((kind, ids.get(address, row.id if row is not None else "")))
+        living = objects.get(kind, {}).get(ids.get(address, row.id if row is not None else ""))
         titles = [row.title if row is not None else "", *(_title(kinds, kind, values) for values in _values(resource, living))]
-        readers = reader_names(row.before, row, reading.review) if row is not None and reading is not None else ""
-        item = KnownObject(address, kind, next(filter(None, titles), ""), resource, living, row, readers, _url(kinds, kind, living))
-        known.append(replace(item, owners=owners.of_file(item.source.file) if item.source is not None else (), is_read=reading is not None))
+        item = KnownObject(address, kind, next(filter(None, titles), ""), resource, living, row, url=_url(kinds, kind, living))
+        if row is not None:
+            readers = reader_names(row.before, row, review)
+            item = replace(item, readers=readers, readers_after=reader_names(row.after, row, review) if row.changed else "")
+        known.append(replace(item, owners=owners.of_file(item.source.file) if item.source is not None else (), is_read=planned is not None))
     return sorted(known, key=lambda item: item.address)
 
 
-def unmanaged(reading: AccessReading | None, known: Sequence[KnownObject], text: str, kind: str) -> Iterator[str]:
+def unmanaged(planned: Planned | None, known: Sequence[KnownObject], text: str, kind: str) -> Iterator[str]:
     """The unmanaged objects with a text in their title or id that have no readers of their own, such as teams: they have no address."""
     listed = {(item.kind, item.living.id) for item in known if item.living is not None}
-    for item in reading.planned.plan.unmanaged if reading is not None else ():
+    for item in planned.plan.unmanaged if planned is not None else ():
         if (item.kind, item.id) not in listed and kind in ("", item.kind):
             title = item.title or ""
             if KnownObject(Address((item.kind,)), item.kind, f"{title}\n{bare(item.id)}").matches(text):
@@ -131,23 +132,23 @@ def _url(kinds: Kinds, kind: str, living: Observed | None) -> str:
 # -- one object ------------------------------------------------------------------------------------------------------------------------
 
 
-def about(kinds: Kinds, project: Project, reading: AccessReading | None, known: KnownObject) -> Iterator[str]:
+def about(kinds: Kinds, project: Project, planned: Planned | None, known: KnownObject) -> Iterator[str]:
     """Everything about one object but its history, a line each."""
     yield known.line
-    yield from _field_lines(kinds, reading, known)
-    if known.row is not None and reading is not None:
+    yield from _field_lines(kinds, planned, known)
+    if known.row is not None:
         for line in known.row.before or ():
             doubt = f"; {line.doubt}" if line.doubt else ""
             yield f"reader: {line.reader} ({line.level}) by {' -> '.join(line.path)}{doubt}"
-        if known.row.changed:
-            yield f"readers after the plan: {reader_names(known.row.after, known.row, reading.review)}"
+        if known.readers_after:
+            yield f"readers after the plan: {known.readers_after}"
     for address, field, source in references(project, known.address):
         yield f"referred to by {address}.{field}" + (f" ({source.file_and_line})" if source is not None and source.line else "")
-    if reading is not None:
-        for change in reading.planned.plan.changes:
+    if planned is not None:
+        for change in planned.plan.changes:
             if change.address == known.address:
                 yield f"the plan: {', '.join(map(_word, change.actions))}" + (f"; {change.reason}" if change.reason else "")
-        for blocked in reading.planned.plan.blocked:
+        for blocked in planned.plan.blocked:
             if blocked.address == known.address:
                 yield f"the plan: blocked, {blocked.reason} [{blocked.id}]; {blocked.remedy}"
 
@@ -156,14 +157,14 @@ def _word(action: Action) -> str:
     return action.value
 
 
-def _field_lines(kinds: Kinds, reading: AccessReading | None, known: KnownObject) -> Iterator[str]:
+def _field_lines(kinds: Kinds, planned: Planned | None, known: KnownObject) -> Iterator[str]:
     """`title: declared Guides (content.yaml:11), living Guide`."""
     fields = kinds[known.kind].fields if known.kind in kinds else {}
     declared: Mapping[str, Any] = known.declared.values if known.declared is not None else {}
     living: Mapping[str, Any] = known.living.values if known.living is not None else {}
     names = Names()
-    if reading is not None:
-        names |= {binding.id: address for address, binding in reading.planned.state.bindings.items()}
+    if planned is not None:
+        names |= {binding.id: address for address, binding in planned.state.bindings.items()}
     for name in dict.fromkeys([*declared, *living]):
         want, have = declared.get(name, UNSET), living.get(name, UNSET)
         if want is UNSET and have in (UNSET, None):

@@ -33,7 +33,7 @@ from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
-from reconciler.run.access import AccessReading, access_of
+from reconciler.run.access import access_of
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
@@ -155,36 +155,37 @@ def _explain(call: Call) -> Said:
 
 
 def _find(call: Call) -> Said:
-    project, kinds, reading = _read(call)
-    known = call.voice.masks.data(known_objects(kinds, project, reading))
+    project, kinds, planned = _read(call)
+    known = call.voice.masks.data(known_objects(kinds, project, planned))
     text, kind = call.given["text"], call.given["kind"]
     matching = [item.line for item in known if item.matches(text) and kind in ("", item.kind)]
-    matching += call.voice.masks.data([*unmanaged(reading, known, text, kind)])
+    matching += call.voice.masks.data([*unmanaged(planned, known, text, kind)])
     lines = tuple(map(shortened, matching))
     head = [found_sentence(len(lines), text), *call.voice.remarks]
     return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
 
 
 def _show(call: Call) -> Said:
-    project, kinds, reading = _read(call)
+    project, kinds, planned = _read(call)
     wanted = call.given["address"]
-    every = known_objects(kinds, project, reading)
+    every = known_objects(kinds, project, planned)
     item = next((item for item in every if str(item.address) == wanted), None)
     if item is None:
         near = did_you_mean(wanted, [str(item.address) for item in every])
         raise UsageError(f"no object has the address {wanted}{near}", id="RC-not-tracked", hint="The tool find looks for texts.")
-    lines = [*about(kinds, project, reading, item)]
+    lines = [*about(kinds, project, planned, item)]
     with known_state(call.operation, call.voice, project) as store:
         lines += [*history_of(store, item.address, store.runs())] if store is not None else []
     masked = call.voice.masks.data([*lines, *call.voice.remarks])
     return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
 
 
-def _read(call: Call) -> tuple[Project, Kinds, AccessReading | None]:
+def _read(call: Call) -> tuple[Project, Kinds, Planned | None]:
     """The project and what was read of its organization; None with a remark where the service could not be read."""
     try:
         with Run.open(call.operation, call.voice) as run:
-            return run.project, run.kinds, access_of(run)
+            run.warn_unseen()
+            return run.project, run.kinds, run.plan(everything=True, pages=False)
     except ConfigError:
         raise
     except ReconcilerError as error:
@@ -233,7 +234,7 @@ def _planned(operation: Operation, voice: CallVoice, *, create: bool = True) -> 
 
 def _access(call: Call) -> Said:
     with Run.open(call.operation, call.voice) as run:
-        shown = call.voice.masks.data(access_of(run, call.given["as"]).review)
+        shown = call.voice.masks.data(access_of(run, call.given["as"]))
     return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 
@@ -247,7 +248,7 @@ def _drift(call: Call) -> Said:
 
 def _health(call: Call) -> Said:
     with Run.open(call.operation, call.voice) as run:
-        shown = call.voice.masks.data(health_of(run)[0])
+        shown = call.voice.masks.data(health_of(run))
     return _said(call, health_sheet(shown, zone=HERE, more=PAGED), health_sheet(shown, full=True, zone=HERE))
 
 

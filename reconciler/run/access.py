@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.config.access import NamedReaders
@@ -20,21 +19,17 @@ from reconciler.run.stages import Planned
 FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
 
 
-@dataclass(frozen=True)
-class AccessReading:
-    """Who can read what, and the plan that it was found from."""
-
-    planned: Planned
-    review: Review
-
-
-def access_of(run: Run, readers: Sequence[str] = ()) -> AccessReading:
+def access_of(run: Run, readers: Sequence[str] = ()) -> Review:
     """Who can read what, found with GET requests. `readers`: only these, as texts such as `role=guest`; all classes of readers where none
     is given. Raises `UsageError` before anything is asked."""
     named = [_named(text, run.plain, run.project.desired) for text in readers]
     run.warn_unseen()
-    planned = run.plan(everything=True, pages=False)
-    return AccessReading(planned, review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named))
+    return reviewed(run.plan(everything=True, pages=False), named)
+
+
+def reviewed(planned: Planned, named: Sequence[NamedReader] = ()) -> Review:
+    """Who can read what before and after a plan that was made from every list."""
+    return review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named)
 
 
 def _named(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

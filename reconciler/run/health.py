@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.client.service import Reader
-from reconciler.model import HealthReport
+from reconciler.model import HealthChecks, HealthReport
 from reconciler.model.codec import title
 from reconciler.model.drift import DriftBounds
 from reconciler.model.site import SiteHealth, SiteHistory
 from reconciler.observe.health import checked
-from reconciler.observe.pages import KeptTrees
 from reconciler.observe.site import site_pages, site_work
 from reconciler.plan.access.review import review
-from reconciler.plan.containment import Key
 from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.plan.site import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
@@ -29,14 +27,18 @@ from reconciler.urls.redirects import recorded_url
 NO_LEDGER: Final = "this project keeps no ledger of its URLs: write urls: {redirects: []}, and the next apply begins one"
 
 
-def health_of(run: Run, site: str | None = None) -> tuple[HealthReport, SiteHealth | None]:
-    """The health of the organization, and the page of a site, None where none is asked for."""
+def health_of(run: Run) -> HealthReport:
+    """The health of the organization."""
     with run.reading():
-        result, shown = run.ask(lambda reader: _looked(run, reader, site))
-    if shown is not None:
-        with run.store() as store:
-            shown = _with_history(shown, store, keeps=run.project.desired.urls is not None)
-    return result, shown
+        return run.ask(lambda reader: _checked(run, reader))
+
+
+def site_health_of(run: Run, site: str) -> SiteHealth:
+    """The page of a site. Raises `UsageError` for one that there is not."""
+    with run.reading():
+        page = run.ask(lambda reader: _site(run, reader, site))
+    with run.store() as store:
+        return _with_history(page, store, keeps=run.project.desired.urls is not None)
 
 
 def health_inputs(run: Run, planned: Planned, *, between: DriftBounds | None = None) -> HealthInputs:
@@ -47,27 +49,28 @@ def health_inputs(run: Run, planned: Planned, *, between: DriftBounds | None = N
     return HealthInputs(planned.kinds, desired, planned.state, planned.actual, changed, at)
 
 
-async def _looked(run: Run, reader: Reader, site: str | None) -> tuple[HealthReport, SiteHealth | None]:
-    planned = await run.make(reader, everything=True, pages=False)
-    inputs, limits = health_inputs(run, planned), run.project.settings.health
-    chosen = named_site(inputs, site) if site is not None else None
-    if chosen is not None:
-        inputs, limits = of_site(inputs, chosen), checks_of_site(limits, inputs.called(chosen))
+async def _checked(run: Run, reader: Reader) -> HealthReport:
+    return await _report(run, reader, health_inputs(run, await run.make(reader, everything=True, pages=False)), run.project.settings.health)
+
+
+async def _report(run: Run, reader: Reader, inputs: HealthInputs, limits: HealthChecks) -> HealthReport:
     run.voice.stage("Checking what readers find")
-    new = run.seen.new
+    new, desired = run.seen.new, run.project.desired
     free = free_checks(inputs, unseen=f"its state has never seen {new.project}" if new is not None else "")
     checks = (*free, *await checked(reader, inputs, limits))
-    if chosen is not None:
-        checks = about_site(inputs, chosen, checks)
-    desired = run.project.desired
-    report = HealthReport(desired.project, desired.environment, inputs.now.date(), checks, run.by.notes)
-    return report, None if chosen is None else await _site(reader, inputs, chosen, report, planned, run.page_trees)
+    return HealthReport(desired.project, desired.environment, inputs.now.date(), checks, run.by.notes)
 
 
-async def _site(reader: Reader, inputs: HealthInputs, site: Key, report: HealthReport, planned: Planned, kept: KeptTrees) -> SiteHealth:
-    """The page of a site without its history. `inputs`: those `of_site`."""
+async def _site(run: Run, reader: Reader, name: str) -> SiteHealth:
+    """The page of a site without its history."""
+    planned = await run.make(reader, everything=True, pages=False)
+    inputs = health_inputs(run, planned)
+    site = named_site(inputs, name)
+    inputs, limits = of_site(inputs, site), checks_of_site(run.project.settings.health, inputs.called(site))
+    report = await _report(run, reader, inputs, limits)
+    report = replace(report, checks=about_site(inputs, site, report.checks))
     spaces = shown_spaces(inputs, site)
-    trees = await site_pages(reader, inputs, spaces, kept)
+    trees = await site_pages(reader, inputs, spaces, run.page_trees)
     reviewed = review(inputs.kinds, inputs.desired, inputs.state, inputs.actual, replace(planned.plan, steps=()))
     readers = {row.address: names(row.before, row, reviewed) for row in reviewed.rows}
     address, observed = inputs.called(site), inputs.actual.objects[site[0]][site[1]]

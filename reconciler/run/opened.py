@@ -13,8 +13,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TypeVar
 
 from reconciler.client.service import Reader
 from reconciler.config import Project
@@ -136,10 +136,14 @@ class Run:
             everything=everything, stage=self.voice.stage,
         )  # fmt: skip
 
-    def plan(self, **others: Any) -> Planned:
+    def plan(
+        self, *, everything: bool = False, pages: bool = True,
+        desired: Desired | None = None, state: State | None = None, operation: Operation | None = None,
+    ) -> Planned:  # fmt: skip
         """A plan, read with a client that cannot write; see `make`. Raises `Refused` where too much is missing."""
+        make = partial(self.make, everything=everything, pages=pages, desired=desired, state=state, operation=operation)
         with self.reading():
-            return checked(self.ask(lambda reader: self.make(reader, **others)))
+            return checked(self.ask(make))
 
     def reading(self, what: str = "") -> AbstractContextManager[None]:
         """The phase of a run in which it reads the service, after its state."""

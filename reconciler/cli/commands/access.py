@@ -39,7 +39,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
     """
     options = Options.of(screen, parameters)
     with opened(screen, options) as run:
-        reviewed, made_at = screen.masked_data(access_of(run, readers).review), now()
+        reviewed, made_at = screen.masked_data(access_of(run, readers)), now()
     if options.format == "json":
         screen.document(access_document(reviewed, created_at=made_at))
     elif options.format == "brief":

@@ -17,7 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.model import HealthStatus
 from reconciler.report.health import health_document, health_sheet
 from reconciler.report.site import site_document, site_sheet
-from reconciler.run.health import health_of
+from reconciler.run.health import health_of, site_health_of
 from reconciler.run.loading import now
 from reconciler.text.names import HERE
 
@@ -52,14 +52,13 @@ def command(screen: Screen, /, site: str | None, full: bool, report: tuple[tuple
     """
     options = Options.of(screen, parameters)
     with opened(screen, options) as run:
-        result, shown = health_of(run, site)
+        page = screen.masked_data(site_health_of(run, site)) if site is not None else None
+        result = page.report if page is not None else screen.masked_data(health_of(run))
     made_at, folder = now(), reports.folder(run.project)
     document: Mapping[str, Any]
-    if shown is not None:
-        shown = screen.masked_data(shown)
-        document, sheet = site_document(shown, created_at=made_at), partial(site_sheet, shown, made_at=made_at, full=full, zone=HERE)
+    if page is not None:
+        document, sheet = site_document(page, created_at=made_at), partial(site_sheet, page, made_at=made_at, full=full, zone=HERE)
     else:
-        result = screen.masked_data(result)
         document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
