@@ -14,7 +14,7 @@ are languages of their own (resources, policies, variables): a row has their nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -119,11 +119,15 @@ class Key:
     options: tuple[str, ...] = ()
     # What is wrong with a text, None if nothing is.
     check: Callable[[str], Mistake | None] | None = None
-    # The keys of a map or of the items of a list, and what messages write between the braces of a map as an example.
+    # The keys of a map or of the items of a list. What messages write as its value; of a map, what is between the braces.
     keys: tuple[Key, ...] = ()
     example: str = "…"
-    # Whether a map without the key is an error.
+    # Whether a map without the key is an error; `elsewhere`: the map that may contain it instead, so that editors cannot know.
     required: bool = False
+    elsewhere: str = ""
+    # How its value is read, by the reader of its map, and its JSON Schema. None: as `form` says.
+    reader: Callable[[Any, Key], Any] | None = None
+    schema: Mapping[str, Any] | None = None
     # `setting`: how the project is run, nothing of what it declares. `rule`: what no run may do, or what suspends or loosens that: with
     # --rules-from, both come from one commit. `shared rule`: a rule that included files may contain too, so that it can have owners of its
     # own. `content`: what is declared; no rule is suspended by it. "": the role of the map that contains the key. Every key of a file has

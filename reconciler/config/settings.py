@@ -126,12 +126,14 @@ class KeyReader:
     entries: Mapping[str, MapEntry]
     problems: Problems
     known: list[str] = field(default_factory=list)
+    # Where the map is; None: there is none, so nothing is missing in it.
+    at: Source | None = None
 
     @classmethod
     def of(cls, name: str, entry: MapEntry | None, problems: Problems, *, example: str = "…") -> KeyReader:
         """The map of a key, empty with a problem if it is not a map. `example`: the text between the braces in the message."""
         if entry is not None and isinstance(entry.node, Map):
-            return cls(name, entry.node.entries, problems)
+            return cls(name, entry.node.entries, problems, at=entry.node.at)
         if entry is not None:
             report_form(entry.node, name, "a map", f"write {{{example}}}", problems.add)
         return cls(name, {}, problems)
@@ -198,8 +200,8 @@ class KeyReader:
             return float(value)
         return default
 
-    def whole(self, key: str, default: int) -> int:
-        value = self.number(key, float(default), most=COUNT_MAX)
+    def whole(self, key: str, default: int, *, most: float = COUNT_MAX) -> int:
+        value = self.number(key, float(default), most=most)
         if value != int(value):
             node = self.entries[key].node
             self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}", id="RC-not-a-number")
@@ -224,24 +226,62 @@ class KeyReader:
                 values |= {f"{name}_{inside}": value for inside, value in self.map(key).items()}
             elif self.entry(key.name) is None or key.form in ("list", "other"):
                 values |= {name: key.default} if key.form not in ("list", "other") else {}
-            elif key.form == "number":
-                values[name] = self.number(key.name, key.default, least=key.least, most=key.most or SECONDS_MAX, above=key.above)
-            elif key.form == "whole":
-                values[name] = self.whole(key.name, key.default or 0)
-            elif key.form == "flag":
-                values[name] = self.flag(key.name)
-            elif key.form == "choice":
-                values[name] = self.choice(key.name, key.options) or key.default
             else:
-                values[name] = self._checked(key)
+                values[name] = self._value(key)
         return values
+
+    def _value(self, key: Key) -> Any:
+        """The value of a key that is written and has only one."""
+        if key.form == "number":
+            return self.number(key.name, key.default, least=key.least, most=key.most or SECONDS_MAX, above=key.above)
+        if key.form == "whole":
+            return self.whole(key.name, key.default or 0, most=key.most or COUNT_MAX)
+        if key.form == "flag":
+            return self.flag(key.name)
+        return self.choice(key.name, key.options) or key.default if key.form == "choice" else self._checked(key)
 
     def map(self, key: Key) -> dict[str, Any]:
         """The values of the map of a key; its unknown keys are reported."""
-        inner = KeyReader.of(self.path(key.name), self.entry(key.name), self.problems, example=key.example)
+        inner = self.inside(key)
         values = inner.values(key.keys)
         inner.rest()
         return values
+
+    def inside(self, key: Key) -> KeyReader:
+        """The reader of the map of a key."""
+        return KeyReader.of(self.path(key.name), self.entry(key.name), self.problems, example=key.example)
+
+    def maps(self, key: Key) -> list[KeyReader]:
+        """The readers of the maps in the list of a key, called `people[0]`; what is not a map is reported."""
+        nodes = items_of(self.entry(key.name), "a list", f"write [{{{key.example}}}]", self.problems.add, name=self.path(key.name))
+        entries = [(self.path(f"{key.name}[{number}]"), MapEntry("", node.at, node)) for number, node in enumerate(nodes)]
+        readers = [KeyReader.of(name, entry, self.problems, example=key.example) for name, entry in entries]
+        return [reader for reader in readers if reader.at is not None]
+
+    def data(self, keys: Iterable[Key]) -> dict[str, Any]:
+        """The values of all keys of the map by their names in the YAML, also of the maps and lists in it; a key that is missing has its
+        default. Required and unknown keys are reported."""
+        data: dict[str, Any] = {}
+        for key in (keys := tuple(keys)):
+            if self.entry(key.name) is None:
+                data[key.name] = key.default
+            elif key.reader is not None:
+                data[key.name] = key.reader(self, key)
+            elif key.form == "list":
+                data[key.name] = [inner.data(key.keys) for inner in self.maps(key)]
+            else:
+                data[key.name] = self.inside(key).data(key.keys) if key.form == "map" else self._value(key)
+        self.rest()
+        if self.at is not None:
+            self._report_missing(keys, self.at)
+        return data
+
+    def _report_missing(self, keys: tuple[Key, ...], at: Source) -> None:
+        missing = self.missing(keys)
+        for key in (key for key in keys if key.name in missing):
+            value = f"{{{key.example}}}" if key.form == "map" else key.example
+            way = f"write {key.name}: {value}{f' here or in {key.elsewhere}' if key.elsewhere else ''}"
+            self.problems.add(at, f"{self.path(key.name)} is missing; {way}", id="RC-missing-key")
 
     def _checked(self, key: Key) -> str | None:
         """A text. One that its check refuses is reported and returned: what is compared with it may be wrong as well."""

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, func, or_, select, update
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
-from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.facts import Judged, NotApplied, decided_drift, facts_of, judged_plan, not_applied, refused
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
@@ -174,12 +174,12 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
     return _decided(connection, person, row, "reject", frozenset(), reason)
 
 
-def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectRow, tuple[DriftedResource, ...], dict[str, Decision]]:
+def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectRow, tuple[FleetDriftGroup, ...], dict[str, Decision]]:
     """What was changed outside Reconciler in a project that a person may see, and the decisions in effect, by address."""
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     reading = facts_of(row).reading
-    drifted = reading.drifted if reading is not None else ()
-    return row, drifted, decided_drift(connection, row, drifted, continues=approvals.continued(connection, row.id))
+    groups = reading.groups if reading is not None else ()
+    return row, groups, decided_drift(connection, row, groups, continues=approvals.continued(connection, row.id))
 
 
 def revert(connection: Connection, person: Person, name: str, *, digest: str, addresses: Collection[str] = ()) -> list[str]:
@@ -208,12 +208,12 @@ def _decide_drift(
     connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], *, until: datetime | None, reason: str
 ) -> list[str]:  # fmt: skip
     row = _held(connection, person, name)
-    _, drifted, _ = outside(connection, person, name)
-    by_address = {resource.address: resource for resource in drifted}
-    if not drifted:
+    _, groups, _ = outside(connection, person, name)
+    by_address = {difference.address: difference for difference in differences(groups)}
+    if not by_address:
         hint = f"Read it again: reconciler fleet sync {name} --wait"
         raise UsageError(f"nothing of {name} was changed outside Reconciler", id="RC-fleet-no-drift", hint=hint)
-    if digest != drift.digest(drifted):
+    if digest != drift.digest(groups):
         raise StalePlan(
             f"something else of {name} was changed outside Reconciler since you read it",
             id="RC-fleet-plan-moved",
@@ -314,7 +314,7 @@ def _is_reverted(connection: Connection, row: ProjectRow) -> bool:
     """Whether somebody decided to revert drift of the last reading."""
     reading = facts_of(row).reading
     continues = approvals.continued(connection, row.id)
-    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted, continues=continues)))
+    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.groups, continues=continues)))
 
 
 def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:

@@ -1,4 +1,4 @@
-"""Groups of drift of one project over time: since when each exists, and when people are notified of it. Pure.
+"""Groups of drift of one project over time: since when each exists, what people decide on, and when they are notified of it. Pure.
 
 The last reading that did not have a group, and the first one that did, are its bounds. The project's row keeps them with the group, so that
 a later run, or another worker, knows what was there before.
@@ -6,10 +6,12 @@ a later run, or another worker, knows what was there before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from reconciler.model.drift import DriftBounds, DriftClass
@@ -17,7 +19,7 @@ from reconciler.report.drift_groups import bounds_text
 from reconciler.report.words import listed
 from reconciler.text.names import utc_text
 
-KEPT_MAX: Final = 100  # groups kept of one reading
+KEPT_MAX: Final = 100  # groups and differences kept of one reading; the others are counted, and follow when these are decided on
 NAMED: Final = 3  # addresses in a sentence
 NOW: Final = "now"
 NEVER: Final = "never"
@@ -28,10 +30,23 @@ DEFAULT: Final[Mapping[str, str]] = {DriftClass.COSMETIC.value: MORNING}
 URGENT: Final = (DriftClass.EXPOSING, DriftClass.ACCESS)
 
 
+PREFIX: Final = "drift:"
+"""The digests of drift begin so; those of plans do not."""
+
+
+class FleetDifference(NamedTuple):
+    """What differs in one resource of a group. `word`: changed, moved or deleted. `digest`: of exactly this difference."""
+
+    address: str
+    word: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class FleetDriftGroup:
     """A group of a reading. `says`: what happened; `means`: what it means for readers and URLs, as sentences. `after`, `before`: its
-    bounds in ISO 8601, None where nothing is known."""
+    bounds in ISO 8601, None where nothing is known. `differences`: what people decide on; none of an unmanaged object. `revert`, `accept`:
+    the commands that put it back, or take it into the files, and nothing else, in a clone of the repository; "" where none does."""
 
     id: str
     drift_class: str
@@ -41,6 +56,14 @@ class FleetDriftGroup:
     after: str | None = None
     before: str | None = None
     unmanaged: bool = False
+    differences: tuple[FleetDifference, ...] = ()
+    revert: str = ""
+    accept: str = ""
+
+    @property
+    def exposes(self) -> bool:
+        """Whether somebody can read or do more because of it."""
+        return self.drift_class == DriftClass.EXPOSING
 
     def since(self, zone: str = "UTC") -> str:
         """`between 26 Nov 2026, 02:10 and 02:20 CET`; "" where nothing is known."""
@@ -50,10 +73,32 @@ class FleetDriftGroup:
 
 def of_document(drift: Mapping[str, Any]) -> tuple[FleetDriftGroup, ...]:
     """The groups in the document of a drift, the worst first."""
-    return tuple(map(_group, drift.get("groups", ())))[:KEPT_MAX]
+    resources = {entry["address"]: entry for entry in drift["resources"]}
+    return tuple(_group(entry, resources) for entry in drift.get("groups", ()))
 
 
-def _group(entry: Mapping[str, Any]) -> FleetDriftGroup:
+def kept(groups: Iterable[FleetDriftGroup]) -> Iterator[FleetDriftGroup]:
+    """The groups that a reading keeps, with at most as many differences."""
+    left = KEPT_MAX
+    for group in tuple(groups)[:KEPT_MAX]:
+        yield replace(group, differences=group.differences[:left])
+        left -= len(group.differences[:left])
+
+
+def differences(groups: Iterable[FleetDriftGroup]) -> Iterator[FleetDifference]:
+    """What people decide on."""
+    return (difference for group in groups for difference in group.differences)
+
+
+def _difference(entry: Mapping[str, Any]) -> FleetDifference:
+    """What differs in a resource of the document of a drift."""
+    now = entry["place"]["now"] if entry["place"] is not None else None
+    fields = sorted(([field["name"], field["now"]] for field in entry["fields"]), key=lambda pair: str(pair[0]))
+    text = json.dumps([entry["address"], entry["status"], fields, now], sort_keys=True, ensure_ascii=True)
+    return FleetDifference(entry["address"], entry["status"], f"{PREFIX}{hashlib.sha256(text.encode()).hexdigest()}")
+
+
+def _group(entry: Mapping[str, Any], resources: Mapping[str, Mapping[str, Any]]) -> FleetDriftGroup:
     means = [
         f"{'new access' if change['gains'] else 'access ends'} for {change['who']}: {listed(change['addresses'], NAMED)}"
         for change in entry["readers"]
@@ -62,6 +107,8 @@ def _group(entry: Mapping[str, Any]) -> FleetDriftGroup:
     return FleetDriftGroup(
         entry["id"], entry["class"], entry["says"], tuple(entry["addresses"]), tuple(means), entry["between"]["after"],
         entry["between"]["before"], "unmanaged" in entry,
+        tuple(_difference(resources[address]) for address in entry["addresses"] if address in resources),
+        entry.get("revert", ""), entry.get("accept", ""),
     )  # fmt: skip
 
 
@@ -107,9 +154,14 @@ def _moment(group: FleetDriftGroup, notify: Mapping[str, str]) -> datetime | Non
 
 
 def of_data(data: Iterable[Mapping[str, Any]]) -> tuple[FleetDriftGroup, ...]:
-    return tuple(FleetDriftGroup(**{**entry, "addresses": tuple(entry["addresses"]), "means": tuple(entry["means"])}) for entry in data)
+    return tuple(_of_data(**entry) for entry in data)
+
+
+def _of_data(*, addresses: Sequence[str], means: Sequence[str], differences: Sequence[Sequence[str]] = (), **data: Any) -> FleetDriftGroup:
+    known = tuple(FleetDifference(*difference) for difference in differences)  # none where an older version wrote it
+    return FleetDriftGroup(addresses=tuple(addresses), means=tuple(means), differences=known, **data)
 
 
 def as_data(groups: Sequence[FleetDriftGroup]) -> list[dict[str, Any]]:
     """The JSON form, in the database."""
-    return [{**vars(group), "addresses": list(group.addresses), "means": list(group.means)} for group in groups]
+    return list(map(vars, groups))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from reconciler.fleet import drift, health as healths
 from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Continuation, Decision, judged
-from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.health import ProjectHealth
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Directory, Identity
@@ -95,13 +95,13 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
 
 
 def decided_drift(
-    connection: Connection, row: ProjectRow, drifted: Sequence[DriftedResource], *, continues: Continuation | None
+    connection: Connection, row: ProjectRow, groups: Sequence[FleetDriftGroup], *, continues: Continuation | None
 ) -> dict[str, Decision]:  # fmt: skip
     """The decisions in effect on what was changed outside Reconciler, by address. `continues`: the apply that is continued."""
-    decisions = approvals.decisions_on_drift(connection, row.id, [resource.digest for resource in drifted])
+    decisions = approvals.decisions_on_drift(connection, row.id, [difference.digest for difference in differences(groups)])
     if not decisions:
         return {}
-    return drift.decided(drifted, decisions, _terms(row, people.directory(connection)), continues=continues)
+    return drift.decided(groups, decisions, _terms(row, people.directory(connection)), continues=continues)
 
 
 def is_only_drift(row: ProjectRow) -> bool:
@@ -134,9 +134,8 @@ def refused(row: ProjectRow, judged: Judged) -> NotApplied | None:
     reading, project = facts_of(row).reading, row.project
     if reading is None or not reading.refused or reading.commit != judged.plan.commit:
         return None
-    by_hand = f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE"
-    way = f"Change the files of the project. Or apply it yourself, {by_hand}; this prints the option: {drift.apply_command(project)}"
-    return NotApplied(f"it is refused: {reading.refused}", way)
+    way = f"{drift.in_clone(project)}; this prints the option: {drift.apply_command(project)}"
+    return NotApplied(f"it is refused: {reading.refused}", f"Change the files of the project. Or apply it yourself, {way}")
 
 
 def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:

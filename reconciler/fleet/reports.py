@@ -12,8 +12,7 @@ from reconciler.fleet.acts import Decided
 from reconciler.fleet.approvals import Decision
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.declared.values import in_words
-from reconciler.fleet.drift import DriftedResource
-from reconciler.fleet.drift_groups import FleetDriftGroup
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.facts import Judged, NotApplied, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval, Mode
@@ -197,10 +196,11 @@ def _project(row: ProjectRow, judged: Judged | None) -> FleetProjectData:
             "inDoubt": reading.in_doubt,
             "coverage": reading.coverage,
             "ignored": reading.ignored,
-            "driftDigest": drift.digest(reading.drifted) if reading.drifted else None,
+            "driftDigest": drift.digest(reading.groups) if any(differences(reading.groups)) else None,
             "drifted": [
-                {"address": resource.address, "word": resource.word, "says": list(resource.says), "exposes": resource.exposes}
-                for resource in reading.drifted
+                {"address": difference.address, "word": difference.word, "says": [group.says], "exposes": group.exposes}
+                for group in reading.groups
+                for difference in group.differences
             ],
             "firstApply": reading.first_apply or None,
         }
@@ -270,40 +270,35 @@ def _first_applies(rows: Sequence[ProjectRow]) -> Iterator[str]:
     yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:NAMED])
 
 
-def drift_text(row: ProjectRow, drifted: Sequence[DriftedResource], decided: Mapping[str, Decision]) -> str:
+def drift_text(row: ProjectRow, groups: Sequence[FleetDriftGroup], decided: Mapping[str, Decision]) -> str:
     """What was changed outside Reconciler, what was decided, and the commands of each decision, for a screen."""
-    name, project = row.project.name, row.project
-    reading = facts_of(row).reading
-    groups = reading.groups if reading is not None else ()
-    lines = [line for group in groups for line in _group_lines(group)]
-    if not drifted:
+    name, project, number = row.project.name, row.project, len([*differences(groups)])
+    lines = [line for group in groups for line in _group_lines(group, decided)]
+    if not number:
         lines.append(f"Nothing managed of {name} was changed outside Reconciler, as of the last reading.")
         return "".join(f"{terminal(line)}\n" for line in lines)
-    lines += [""] if lines else []
-    for resource in drifted:
-        notes = [resource.word, *(["exposes something"] if resource.exposes else []), *decision_text(decided.get(resource.address))]
-        lines += [f"{resource.address}  {'; '.join(notes)}", *(f"    {line}" for line in resource.says)]
-    by_hand = f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE:"
-    accept = drift.accept_command(project, drifted)
-    lines += ["", f"{count(len(drifted), 'resource')} changed outside Reconciler. Decide:", ""]
+    lines += ["", f"{count(number, 'resource')} changed outside Reconciler. Decide:", ""]
     if project.mode is Mode.APPLY and not project.revert_drift:
-        lines += ["revert, as the files say:", f"    reconciler fleet drift {name} --revert"]
+        lines += ["revert all, as the files say:", f"    reconciler fleet drift {name} --revert"]
     elif project.mode is Mode.APPLY:
-        lines += ["revert, as the files say: the next run does, because of revertDrift: true"]
-    else:
-        lines += [f"revert, as the files say, {by_hand}", f"    {drift.revert_command(project)}"]
-    lines += (
-        [f"accept, {by_hand}", f"    {accept}", "    git commit --all && git push"]
-        if accept
-        else ["accept: remove the lines of what was deleted"]
-    )
-    lines += ["ignore until a time:", f'    reconciler fleet drift {name} --ignore-until 7d --reason "…"']
+        lines += ["revert all, as the files say: the next run does, because of revertDrift: true"]
+    lines += [
+        "revert or accept one change, with its command above:",
+        f"    {drift.in_clone(project)}",
+        "    what was accepted: git commit --all && git push",
+        "ignore until a time:",
+        f'    reconciler fleet drift {name} --ignore-until 7d --reason "…"',
+    ]
     return "".join(f"{terminal(line)}\n" for line in lines)
 
 
-def _group_lines(group: FleetDriftGroup) -> list[str]:
+def _group_lines(group: FleetDriftGroup, decided: Mapping[str, Decision]) -> Iterator[str]:
     since = group.since()
-    return [f"{group.drift_class}: {group.says}{f', {since}' if since else ''}", *(f"    {line}" for line in group.means)]
+    yield f"{group.drift_class}: {group.says}{f', {since}' if since else ''}"
+    yield from (f"    {line}" for line in group.means)
+    notes = [(difference.address, note) for difference in group.differences for note in decision_text(decided.get(difference.address))]
+    yield from (f"    {address}: {note}" for address, note in notes)
+    yield from (f"    {word}: {line}" for word, line in (("revert", group.revert), ("accept", group.accept)) if line)
 
 
 def decision_text(decision: Decision | None, moment: Callable[[datetime], str] = utc_text) -> Iterator[str]:

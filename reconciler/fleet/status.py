@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from reconciler.fleet import drift_groups
-from reconciler.fleet.drift import KEPT_MAX, DriftedResource, as_data as drifted_data, of_data as drifted_of_data, of_document
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import PASSING, HealthWord, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
@@ -38,8 +37,8 @@ class Reading:
     objects. `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `coverage`: the
     managed share of all objects that were read, None if none were. `new_state`: why nothing is known where the state has never seen the
     project, and `first_apply`, the command that changes that. `ignored`: resources whose drift somebody ignores for now; they are in
-    none of the other numbers. `drifted`: what was changed outside Reconciler, ignored or not, at most `drift.KEPT_MAX`.
-    `groups`: the same by what happened, with unmanaged access, the worst first. `blocked`: what the commit changes and cannot be applied,
+    none of the other numbers. `groups`: what was changed outside Reconciler, ignored or not, and unmanaged access, the worst first, as far
+    as a reading keeps it. `blocked`: what the commit changes and cannot be applied,
     with the reason and the way past it, at most `BLOCKED_MAX` and the number of the others.
     """
 
@@ -56,7 +55,6 @@ class Reading:
     refused: str = ""
     first_apply: str = ""
     ignored: int = 0
-    drifted: tuple[DriftedResource, ...] = ()
     groups: tuple[FleetDriftGroup, ...] = ()
     blocked: tuple[str, ...] = ()
 
@@ -113,8 +111,7 @@ def of_documents(
         refused=refused,
         first_apply=first_apply,
         ignored=len(left_alone),
-        drifted=of_document(drift)[:KEPT_MAX],
-        groups=drift_groups.of_document(drift),
+        groups=tuple(drift_groups.kept(drift_groups.of_document(drift))),
         blocked=tuple(_blocked([entry for entry in plan["blocked"] if entry["cause"] is None and entry.get("id") != SECOND_RUN])),
     )
 
@@ -129,14 +126,14 @@ def _blocked(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def as_data(reading: Reading) -> dict[str, Any]:
     groups = drift_groups.as_data(reading.groups)
     texts = {"unreadable": list(reading.unreadable), "blocked": list(reading.blocked)}
-    return {**vars(reading), **texts, "drifted": drifted_data(reading.drifted), "groups": groups}
+    return {**vars(reading), **texts, "groups": groups}
 
 
 def of_data(data: Mapping[str, Any]) -> Reading:
     groups = drift_groups.of_data(data.get("groups", ()))  # none where an older version wrote it
-    drifted = drifted_of_data(data.get("drifted", ()))
     texts = {"unreadable": tuple(data["unreadable"]), "blocked": tuple(data.get("blocked", ()))}
-    return Reading(**{**data, **texts, "drifted": drifted, "groups": groups})
+    known = {name: value for name, value in data.items() if name != "drifted"}  # of an older version
+    return Reading(**{**known, **texts, "groups": groups})
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,17 @@ from reconciler.address import Address
 from reconciler.model import Cause, Delta, Exposure, Unmanaged
 from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
-from reconciler.report.drift_groups import Command, bounds_text, common_bounds, group_text, overview, reader_lines, ways
+from reconciler.report.drift_groups import (
+    Command,
+    OtherWay,
+    bounds_text,
+    common_bounds,
+    exposed_by,
+    group_text,
+    overview,
+    reader_lines,
+    ways,
+)
 from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts
@@ -49,7 +59,7 @@ def drift_sheet(
     zone: tzinfo | None = UTC,
     command: Command | None = None,
     by_hand: Mapping[str, str] = {},
-    instead: Mapping[str, str] = {},
+    instead: Mapping[str, OtherWay] = {},
     more: str = FULL,
 ) -> Sheet:
     """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
@@ -71,10 +81,9 @@ def drift_sheet(
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
-    exposed = {address for exposure in drift.exposures if exposure.asked for address in exposure.names}
     onward = [ACCEPTING] if drift.exposures else []
     if known and command is not None:
-        onward = ways(drift.groups, command, by_hand, instead, exposed)
+        onward = ways(drift.groups, command, by_hand, instead, exposed_by(drift))
     return Sheet(
         "drift",
         drift.project,

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 from shlex import quote
 from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import Delta
-from reconciler.model.drift import DriftBounds, DriftClass, Drifted, DriftGroup, DriftWord
+from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.report.layout import Span, Style
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
 from reconciler.text.names import minute
@@ -135,38 +136,54 @@ Command = Callable[[str], str]
 """The command line of a command, with the project and the options of this run."""
 
 
+@dataclass(frozen=True)
+class OtherWay:
+    """What puts a group back that no plan does: a command, or "" and a sentence that says why there is none."""
+
+    command: str
+    why: str = ""
+
+
+def exposed_by(drift: Drift) -> set[Address]:
+    """What requires consent if it is accepted."""
+    return {address for exposure in drift.exposures if exposure.asked for address in exposure.names}
+
+
 def ways(
-    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, instead: Mapping[str, str] = {},
+    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, instead: Mapping[str, OtherWay] = {},
     exposed: Collection[Address] = (),
 ) -> list[str]:  # fmt: skip
     """The two ways on, as complete command lines: for the worst group, and for all where there are more.
 
-    `by_hand`: ADDRESS or ADDRESS.field of what no command accepts, and what people do instead. `instead`: ids of groups that no plan puts
-    back, and a sentence about each. `exposed`: what requires consent.
+    `by_hand`: ADDRESS or ADDRESS.field of what no command accepts, and what people do instead. `instead`: by id, what puts
+    groups back that no plan does. `exposed`: what requires consent.
     """
     if not groups:
         return []
     first, rest = groups[0], groups[1:]
     alone = not rest or first.drift_class is DriftClass.COSMETIC
-    listing = [("it" if not rest else "all", groups, "")]
-    listing = listing if alone else [(f"{first.addresses[0]}", [first], first.id), ("all", groups, "")]
+    listing: list[tuple[str, Sequence[DriftGroup]]] = [("all" if rest else "it", groups)]
     lines = []
-    for what, some, id in listing:
-        lines += _reverts(what, some, revert_line(command, id), instead)
+    for what, some in [*([] if alone else [(f"{first.addresses[0]}", [first])]), *listing]:
+        lines += _reverts(what, some, command, instead)
         line = accept_line(some, command, by_hand, exposed)
         lines += [f"Accept {what}: {line}"] if line else []
     return [*dict.fromkeys(lines), *by_hand_line(groups, by_hand)]
 
 
-def _reverts(what: str, groups: Sequence[DriftGroup], line: str, instead: Mapping[str, str]) -> list[str]:
-    if any(group.id not in instead for group in groups):
-        return [f"Revert {what}: {line}"]
-    return [instead[group.id] for group in groups[:NAMED]]
+def _reverts(what: str, groups: Sequence[DriftGroup], command: Command, instead: Mapping[str, OtherWay]) -> list[str]:
+    if all(group.id in instead for group in groups):
+        ways = [(group.addresses[0], instead[group.id]) for group in groups[:NAMED]]
+        return [f"Revert {address}: {way.command}" if way.command else way.why for address, way in ways]
+    return [f"Revert {what}: {revert_line(groups, command, instead)}"]
 
 
-def revert_line(command: Command, group: str = "") -> str:
-    """The commands that save a plan which puts a group back, and apply it. `group`: "" for all groups."""
-    chosen = f" --group {group}" if group else ""
+def revert_line(groups: Sequence[DriftGroup], command: Command, instead: Mapping[str, OtherWay]) -> str:
+    """The commands that put groups back, and nothing else: of a group those of its id, of several those of all. "" where none does."""
+    only = groups[0].id if len(groups) == 1 else ""
+    if only in instead:
+        return instead[only].command
+    chosen = f" --group {only}" if only else ""
     return f"{command('drift')} --revert-plan {PLAN_FILE}{chosen} && {command('apply')} --plan {PLAN_FILE}"
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, func, text, update
 
 from reconciler.fleet import acts, drift
-from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDifference, FleetDriftGroup
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.runs.applying import DECIDED_OTHERWISE, RunApply
@@ -24,7 +24,8 @@ from tests.fleet.test_store import admit, begin, declare, project, register
 
 GRACE, LINUS = (Person(f"{name}@acme.example", {ALL: Role.APPROVER}) for name in ("grace", "linus"))
 PLAN = approvals.StoredPlan("c0ffee", {"changes": [], "exposures": []}, "d1-c0ffee", frozenset({ChangeClass.DELETE}), (), "- x")
-DRIFTED = DriftedResource("a/space/one", "changed", ("title: One -> Mine",), "drift-1", False)
+DIFFERENCE = FleetDifference("a/space/one", "changed", "drift-1")
+DRIFTED = FleetDriftGroup("one", "cosmetic", "a/space/one: title One -> Mine", (DIFFERENCE.address,), differences=(DIFFERENCE,))
 
 
 def made(database: FleetDatabase, plan: approvals.StoredPlan = PLAN, **words: Any) -> RunApply:
@@ -36,7 +37,7 @@ def made(database: FleetDatabase, plan: approvals.StoredPlan = PLAN, **words: An
     assert begun is not None
     with database.transaction() as connection:
         approvals.keep_plan(connection, begun.project_id, plan)
-        reading = as_data(Reading("c0ffee", ahead=1, drift=1, drifted=(DRIFTED,)))
+        reading = as_data(Reading("c0ffee", ahead=1, drift=1, groups=(DRIFTED,)))
         connection.execute(update(tables.projects).values(reading=reading, read_at=func.now()))
     return RunApply(begun, RunResult(commit="c0ffee", plan=plan), "saved", {"a/space/old": "p1"}, (DRIFTED,), frozenset(), plan)
 
@@ -87,7 +88,7 @@ def test_a_rejection_in_the_moment_in_which_an_apply_begins_counts(database: Fle
 def test_drift_that_somebody_ignores_before_the_apply_begins_is_not_reverted(database: FleetDatabase, reverts_all: bool) -> None:
     words: Mapping[str, Any] = {"approvals": {**dict.fromkeys(ChangeClass, Approval.AUTO)}, "revert_drift": reverts_all}
     applying = made(database, **words)
-    applying.reverts = frozenset({DRIFTED.address})
+    applying.reverts = frozenset({DIFFERENCE.address})
     digest = drift.digest([DRIFTED])
     act(database, acts.revert, GRACE, "a", digest=digest)
     with database.transaction() as connection:
@@ -101,7 +102,7 @@ def test_drift_that_somebody_ignores_before_the_apply_begins_is_not_reverted(dat
     with meanwhile(database, ignore, lambda: act(database, applying.begin)) as begun:
         assert begun.result(60) == DECIDED_OTHERWISE
     with database.transaction() as connection:
-        assert drift.ignores(acts.outside(connection, GRACE, "a")[2]) == {DRIFTED.address}, "the decision still counts"
+        assert drift.ignores(acts.outside(connection, GRACE, "a")[2]) == {DIFFERENCE.address}, "the decision still counts"
     act(database, acts.revert, LINUS, "a", digest=digest)
     assert act(database, applying.begin) is None
     assert act(database, applying.stop_reason) is None, "the decision that this apply has used up still counts for it"

@@ -19,7 +19,8 @@ import pytest
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet import acts, drift
 from reconciler.fleet.approvals import ApprovalTerms, Decision
-from reconciler.fleet.model import APPROVALS_DEFAULT, Mode, Repository, SecretReference
+from reconciler.fleet.drift_groups import as_data, differences, kept, of_data, of_document
+from reconciler.fleet.model import APPROVALS_DEFAULT, Mode, SecretReference
 from reconciler.fleet.people import ALL, Directory, Person, Role
 from reconciler.fleet.status import ProjectFacts, Reading, StatusWord, of_documents, status
 from reconciler.fleet.store import FleetDatabase, approvals, audit, projects, schema as tables
@@ -38,8 +39,17 @@ def entry(address: str, now: Any = "My guides", **more: Any) -> dict[str, Any]:
 
 
 def document(*entries: dict[str, Any], exposes: str = "") -> dict[str, Any]:
-    exposures = [{"address": exposes, "cause": None}] if exposes else []
-    return {"resources": list(entries), "exposures": exposures, "unknown": [], "summary": {"managed": 9, "unmanaged": 0}}
+    """The drift of resources, each of them a group; the one that exposes something comes first."""
+    ordered = sorted(entries, key=lambda item: item["address"] != exposes)
+    groups = [
+        {
+            "id": item["address"][-3:], "class": "exposing" if item["address"] == exposes else "cosmetic", "addresses": [item["address"]],
+            "says": f"{item['address']} differs", "readers": [], "urls": [], "between": {"after": None, "before": None},
+            "revert": f"reconciler drift --group {item['address'][-3:]}", "accept": f"reconciler drift --accept {item['address']}",
+        }
+        for item in ordered
+    ]  # fmt: skip
+    return {"resources": list(entries), "groups": groups, "unknown": [], "summary": {"managed": 9, "unmanaged": 0}}
 
 
 def plan(*addresses: str) -> dict[str, Any]:
@@ -48,20 +58,32 @@ def plan(*addresses: str) -> dict[str, Any]:
 
 
 def test_a_decision_is_about_one_difference_and_what_exposes_something_comes_first() -> None:
-    first, other = drift.of_document(document(entry("a/space/one"), entry("a/space/two"), exposes="a/space/two"))
-    assert (first.address, first.exposes, other.says) == ("a/space/two", True, ("title: Guides -> My guides",))
-    again, changed = (drift.of_document(document(entry("a/space/one", now)))[0].digest for now in ("My guides", "Ours"))
-    (deleted,) = drift.of_document(document(entry("a/space/one", status="deleted", fields=[])))
-    assert again == other.digest
-    assert len({again, changed, deleted.digest}) == 3
-    assert (drift.of_data(drift.as_data([first, deleted])), deleted.says) == ((first, deleted), ("it was deleted",))
+    first, other = groups = of_document(document(entry("a/space/one"), entry("a/space/two"), exposes="a/space/two"))
+    assert (first.addresses, first.exposes, other.says) == (("a/space/two",), True, "a/space/one differs")
+    again, changed = (digest_of(entry("a/space/one", now)) for now in ("My guides", "Ours"))
+    deleted = digest_of(entry("a/space/one", status="deleted", fields=[]))
+    assert again == other.differences[0].digest
+    assert len({again, changed, deleted}) == 3
+    assert of_data(json.loads(json.dumps(as_data(groups)))) == groups
+
+
+def digest_of(item: dict[str, Any]) -> str:
+    ((difference,),) = (group.differences for group in of_document(document(item)))
+    return difference.digest
+
+
+def test_a_reading_keeps_a_hundred_differences_and_the_whole_of_each_group_says_what_happened() -> None:
+    whole = of_document(document(*(entry(f"a/space/{number}") for number in range(60))))
+    twice = [replace(group, differences=(*group.differences, *group.differences)) for group in whole]
+    assert [len(group.differences) for group in kept(twice)] == [2] * 50 + [0] * 10
 
 
 def test_the_last_decision_counts_until_it_ends_and_a_revert_once() -> None:
-    (resource,) = drift.of_document(document(entry("a/space/one")))
+    (group,) = of_document(document(entry("a/space/one")))
+    (resource,) = group.differences
 
     def effect(*decisions: Decision) -> Decision | None:
-        return drift.decided([resource], {resource.digest: decisions}, TERMS).get(resource.address)
+        return drift.decided([group], {resource.digest: decisions}, TERMS).get(resource.address)
 
     reverts = Decision("ada", resource.digest, at=NOW - timedelta(minutes=5))
     ignores = replace(reverts, person="grace", approves=False, reason="the fair", until=NOW + timedelta(days=1))
@@ -77,7 +99,7 @@ def test_the_last_decision_counts_until_it_ends_and_a_revert_once() -> None:
 def test_ignored_drift_does_not_count_unless_the_commit_changes_it_too() -> None:
     changed = document(entry("a/space/one"), entry("a/space/two"))
     reading = of_documents("c0ffee", plan("a/space/one", "a/space/two"), changed, ignored={"a/space/one", "a/space/two"})
-    assert (reading.ahead, reading.drift, reading.ignored, len(reading.drifted)) == (0, 0, 2, 2)
+    assert (reading.ahead, reading.drift, reading.ignored, len([*differences(reading.groups)])) == (0, 0, 2, 2)
     shown = status(ProjectFacts(600, reading, NOW), NOW)
     assert (shown.word, shown.causes) == (StatusWord.SYNCED, ("2 resources changed outside Reconciler are ignored for now",))
     both = entry("a/space/one")
@@ -86,24 +108,13 @@ def test_ignored_drift_does_not_count_unless_the_commit_changes_it_too() -> None
     assert (reading.both, reading.drift, reading.ignored) == (1, 0, 0)
 
 
-DRIFTED = drift.of_document(document(entry("acme/space/one"), entry("acme/space/two"), exposes="acme/space/two"))
-READING = Reading("c0ffee", drift=2, managed=9, coverage=1.0, drifted=DRIFTED)
+DRIFTED = of_document(document(entry("acme/space/one"), entry("acme/space/two"), exposes="acme/space/two"))
+READING = Reading("c0ffee", drift=2, managed=9, coverage=1.0, groups=DRIFTED)
 
 
-def test_commands_accept_what_a_file_can_have_and_name_the_exposures() -> None:
-    repository = Repository("https://git.example.com/x.git", path="docs")
-    made = project("acme", source=repository, environment="production", vars={"who": "a b"})
-    (deleted,) = drift.of_document(document(entry("acme/space/three", status="deleted", fields=[])))
-    assert drift.accept_command(made, (*DRIFTED, deleted)) == (
-        "reconciler drift docs --base-url https://api.example.com --env production --var 'who=a b' "
-        "--accept acme/space/two --accept acme/space/one --allow-exposure acme/space/two"
-    )
-    assert drift.accept_command(made, (deleted,)) == ""
-    # As the drift of one project advises: a plan of what was changed outside, and of nothing that waits in the files.
-    where = "docs --base-url https://api.example.com --env production --var 'who=a b'"
-    assert drift.revert_command(made) == (
-        f"reconciler drift {where} --revert-plan revert.plan.json && reconciler apply {where} --plan revert.plan.json"
-    )
+def test_the_state_of_a_clone_is_named_without_its_url() -> None:
+    made = project("acme")
+    assert drift.state_of(made) == "the URL of the fleet's database"
     assert drift.state_of(replace(made, state=SecretReference("env", "ACME_STATE"))) == "the value of ACME_STATE"
 
 
@@ -129,8 +140,8 @@ def test_who_may_not_decide_is_refused_and_what_moved_is_read_again(database: Fl
         with pytest.raises(UsageError, match="the reason is empty"):
             acts.ignore(connection, ada, "acme", digest=digest, until=until, reason=" ")
         acts.ignore(connection, ada, "acme", digest=digest, until=until, reason="the fair", addresses=["acme/space/one"])
-        row, drifted, decided = acts.outside(connection, ada, "acme")
-        assert (drifted, drift.ignores(decided)) == (DRIFTED, {"acme/space/one"})
+        row, groups, decided = acts.outside(connection, ada, "acme")
+        assert (groups, drift.ignores(decided)) == (DRIFTED, {"acme/space/one"})
         plan_of = approvals.StoredPlan("c0ffee", {"changes": [], "exposures": []}, "d1", frozenset())
         approvals.keep_plan(connection, row.id, plan_of)
         with pytest.raises(Refused, match="the plan of acme is not applied: changes made outside Reconciler"):
@@ -209,10 +220,10 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Running]:
         yield made
 
 
-def pasted(fleet: Running, text: str, folder: Path, **environ: str) -> str:
-    """What the first command of a text prints that a shell runs in a folder."""
-    known = re.compile(r" +(RECONCILER_\w+=.+ )?reconciler (apply|drift) ")
-    command = next(line.strip() for line in text.splitlines() if known.match(line))
+def pasted(fleet: Running, text: str, folder: Path, word: str = "", **environ: str) -> str:
+    """What the first command of a text prints that a shell runs in a folder. `word`: before it on its line."""
+    known = re.compile(rf" +{word}(RECONCILER_\w+=.+ )?reconciler (apply|drift) ")
+    command = next(line.strip().removeprefix(word) for line in text.splitlines() if known.match(line))
     command += " --yes" if " apply " in command else ""
     environment = fleet.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"} | environ
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -244,7 +255,7 @@ def test_drift_is_ignored_alarms_again_is_reverted_beside_a_commit_that_waits_an
     one = fleet.status()["a"]
     assert (one["status"], one["waits"]) == ("OutOfSync", drift.NOT_REVERTED)
     shown = fleet.call("fleet", "drift", "a", code=2)
-    assert "    title: a one -> By hand" in shown
+    assert "title a one -> By hand" in shown
     fleet.call("fleet", "drift", "a", "--ignore-until", "7d", "--reason", "the fair")
     assert "1 resource changed outside Reconciler is ignored for now" in " ".join(fleet.call("fleet", "sync", "a", "--wait").split())
     assert ": the fair" in fleet.call("fleet", "drift", "a")
@@ -269,8 +280,7 @@ def test_drift_is_ignored_alarms_again_is_reverted_beside_a_commit_that_waits_an
     file.write_text(file.read_text().replace(more, ""))
     fleet.git("commit", "-aqm", "not yet")
     fleet.call("fleet", "sync", "a", "--wait", code=2)
-    shown = fleet.call("fleet", "drift", "a", code=2).partition("accept, ")[2]
-    pasted(fleet, shown, fleet.remote, RECONCILER_STATE=fleet.url)
+    pasted(fleet, fleet.call("fleet", "drift", "a", code=2), fleet.remote, "accept: ", RECONCILER_STATE=fleet.url)
     assert "title: By hand again" in file.read_text()
     fleet.git("commit", "-aqm", "accepted")
     assert "Synced" in fleet.call("fleet", "sync", "a", "--wait")
@@ -293,7 +303,7 @@ def test_ignored_drift_is_not_reverted_where_drift_is_until_it_is_changed_again(
     rename(fleet, "By hand")
     fleet.call("fleet", "sync", "a", "--wait", code=2)
     shown = fleet.call("fleet", "drift", "a", code=2)
-    assert "reconciler apply a --base-url" in shown, "the fleet only watches it"
+    assert "    revert: reconciler drift a --base-url" in shown, "the fleet only watches it"
     assert "RC-fleet-approval" in fleet.error("fleet", "drift", "a", "--revert", code=3)
     fleet.call("fleet", "drift", "a", "--ignore-until", "1d", "--reason", "the fair", "--address", "a/space/docs")
     fleet.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "revertDrift": True})

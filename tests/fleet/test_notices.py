@@ -311,13 +311,12 @@ def test_cosmetic_drift_is_silent_until_the_morning_and_for_ever_if_it_ended_bef
     assert Following().then(replace(late, notify={"cosmetic": "never"}), minutes=9_000) == []
 
 
-def test_a_message_about_drift_has_class_bounds_readers_and_two_ways() -> None:
+def test_a_message_about_drift_has_class_bounds_readers_and_where_it_is_decided() -> None:
     exposed = group("one", "exposing", means=("new access for anyone: a/space/one",), after="2026-11-23T11:50:00Z")
-    (message,), _ = messages(Announced(), replace(drifts(exposed), accept={"one": "reconciler drift --accept a/space/one"}), NOW)
+    (message,), _ = messages(Announced(), drifts(exposed), NOW)
     assert (message.title, message.severity) == ("acme: exposing change", "failure")
     assert message.text.splitlines() == [
-        "change one", "between 23 Nov 2026, 11:50 and 12:00 UTC", "new access for anyone: a/space/one",
-        "revert: reconciler fleet drift acme --revert", "accept: reconciler drift --accept a/space/one",
+        "change one", "between 23 Nov 2026, 11:50 and 12:00 UTC", "new access for anyone: a/space/one", "reconciler fleet drift acme",
     ]  # fmt: skip
     many, _ = messages(Announced(), drifts(*(group(str(number), "deleting") for number in range(30))), NOW)
     assert [message.title for message in many] == ["acme: 30 deleting changes"]

@@ -65,7 +65,7 @@ def test_no_chat_calls_anybody_or_links_to_anything_because_of_a_title(text: str
     assert CALLED.search(text), "the test knows it"
     group = FleetDriftGroup("g1", "exposing", f'somebody changed "{text}"', ("acme/site/docs",), (text,), None, None)
     health = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", f'"{text}" is broken'),))
-    now = replace(seen(StatusWord.OUT_OF_SYNC, health), groups=(group,), error=text, failures=2, accept={"g1": f"reconciler x {text}"})
+    now = replace(seen(StatusWord.OUT_OF_SYNC, health), groups=(group,), error=text, failures=2)
     due, _ = messages(Announced(), now, NOW)
     assert len(due) > 2
     for message in due:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -25,7 +24,7 @@ from reconciler.run import codes
 from reconciler.run.drift import baselines
 from reconciler.run.drift.accept import accept as accept_into_files
 from reconciler.run.drift.accepted import accepted_drift
-from reconciler.run.drift.groups import CommandLine, chosen
+from reconciler.run.drift.groups import chosen
 from reconciler.run.drift.reading import drift_of, ways_on
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
@@ -148,20 +147,10 @@ def command(
         drift_groups.save_revert(screen, run, revert_plan, options, reading.planned, groups)
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
-    document, made_at = drift_document(drifted), now()
-    ways = ways_on(run, reading, _command_line(options, baseline), drift_groups.api_line(options))
+    ways = ways_on(run, reading, *drift_groups.lines(options, baseline))
+    document, made_at = drift_document(drifted, **ways), now()
     sheet = partial(drift_sheet, drifted, full=full, zone=HERE, **ways)
     folder = reports.folder(run.project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     return codes.of_drift(drifted, fail_on=fail_on)
-
-
-def _command_line(options: Options, baseline: Path | None) -> CommandLine:
-
-    def command(name: str) -> str:
-        if name == "apply":
-            return options.without_saved().command_line(name)
-        return options.command_line(name) + (f" --baseline {quote(str(baseline))}" if baseline is not None else "")
-
-    return command

@@ -29,6 +29,7 @@ from reconciler.address import Glob
 from reconciler.apply.recover import STILL_IN_DOUBT, recover
 from reconciler.cli import options as shared
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
+from reconciler.cli.drift.groups import lines
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
@@ -59,6 +60,7 @@ from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.drift.accepted import accepted_drift
+from reconciler.run.drift.reading import DriftReading, ways_on
 from reconciler.run.health import health_inputs
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
@@ -87,6 +89,7 @@ CLASSES: Final = {
 @shared.of_child()
 @click.option("--allowed-project", "allowed", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--path", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @click.option("--known-checks", type=click.Path(path_type=Path))
@@ -95,11 +98,11 @@ CLASSES: Final = {
 @shared.output()
 @click.pass_obj
 def read_command(
-    screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, approved: tuple[str, ...],
-    began: str, **parameters: Any,
+    screen: Screen, /, allowed: str, folder: Path, path: Path, keep: bool, save: bool, known_checks: Path | None,
+    approved: tuple[str, ...], began: str, **parameters: Any,
 ) -> int:  # fmt: skip
-    """Read the service once, and write what a plan and a drift of that reading say. `began`: the digest of the saved plan of an apply
-    that did not end, "" for none."""
+    """Read the service once, and write what a plan and a drift of that reading say. `path`: of the project in its repository, where people
+    run commands. `began`: the digest of the saved plan of an apply that did not end, "" for none."""
     options = Options.of(screen, parameters)
     with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
         by, project, service = run.by, run.project, run.service
@@ -122,6 +125,7 @@ def read_command(
         refused = f"{error.message}; {error.hint}" if error.hint else error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
+    ways = ways_on(run, DriftReading(planned, changed, changed), *lines(replace(options, project=path, rules_from=None, directories=())))
     inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(run.voice, state.lineage, run.seen.key)
     about: dict[str, Any] = {
@@ -145,7 +149,7 @@ def read_command(
         about["digest"], about["parts"] = sent_digest(whole), sent_parts(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
-        "drift": drift_document(outside),
+        "drift": drift_document(outside, **ways),
         "reading": about,
     }
     if changed.resources and not new:

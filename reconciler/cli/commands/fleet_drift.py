@@ -14,6 +14,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 from reconciler.fleet import acts, drift
+from reconciler.fleet.drift_groups import differences
 from reconciler.fleet.reports import drift_text
 from reconciler.report.words import count
 from reconciler.text.names import HERE, clock_time
@@ -63,8 +64,8 @@ def drift_command(
         raise UsageError("--revert and --ignore-until exclude each other", id="RC-option-value", hint="Decide on some with --address.")
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
-        row, drifted, decided = acts.outside(connection, person, name)
-        read = drift.digest(drifted)
+        row, groups, decided = acts.outside(connection, person, name)
+        read = drift.digest(groups)
         if revert:
             chosen = acts.revert(connection, person, name, digest=read, addresses=addresses)
             screen.say(f"The next run reverts {count(len(chosen), 'resource')}, as soon as a worker is free.")
@@ -73,5 +74,5 @@ def drift_command(
             chosen = acts.ignore(connection, person, name, digest=read, until=until, reason=reason, addresses=addresses)
             screen.say(f"Ignored {count(len(chosen), 'resource')} until {clock_time(until, HERE)}.")
             return exits.DONE
-    screen.out(drift_text(row, drifted, decided))
-    return exits.PENDING if any(resource.address not in drift.ignores(decided) for resource in drifted) else exits.DONE
+    screen.out(drift_text(row, groups, decided))
+    return exits.PENDING if {address for address, *_ in differences(groups)} - drift.ignores(decided) else exits.DONE

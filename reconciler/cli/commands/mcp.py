@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.drift.groups import api_line
+from reconciler.cli.drift.groups import lines as drift_lines
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE, project_file
@@ -65,8 +65,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
             screen.line(text)
 
     def lines(operation: Operation) -> tuple[CommandLine, CommandLine]:
-        given = replace(options, project=operation.project)
-        return given.command_line, api_line(given)
+        return drift_lines(replace(options, project=operation.project))
 
     known = nearest if nearest is not None and project_file(nearest).is_file() else None
     # A signal ends the server, and does not wait for what a call rehearses.

@@ -49,6 +49,18 @@ def classes(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -
 NAMED: Final = 5  # addresses of a refusal
 
 
+def lines(options: Options, baseline: Path | None = None) -> tuple[CommandLine, CommandLine]:
+    """The command lines that reports of drift advise, with the service and the project of these options: of commands, and of a single
+    request. A plan that is applied has the scope of these options."""
+
+    def command(name: str) -> str:
+        if name == "apply":
+            return options.without_saved().command_line(name)
+        return options.command_line(name) + (f" --baseline {quote(str(baseline))}" if baseline is not None else "")
+
+    return command, api_line(options)
+
+
 def api_line(options: Options) -> CommandLine:
     """The command line of a single request, with the service and the project of these options."""
     reading = {row.field: getattr(options, row.field) for row in ROWS if row.group in ("reading", "service")}

@@ -128,26 +128,34 @@ def text(doc: str) -> Schema:
 # -- keys of the table -------------------------------------------------------------------------------------------------------------------
 
 
-def of_key(key: Key, others: Mapping[str, Schema] = MappingProxyType({})) -> Schema:
-    """The schema of a key of the table. `others`: the schemas of values that the table does not describe, by the names of their keys."""
+def of_key(key: Key, others: Mapping[str, Schema] = MappingProxyType({}), *, plain: bool = False) -> Schema:
+    """The schema of a key of the table. `others`: the schemas of values that the table does not describe, by the names of their keys.
+    `plain`: of a file without expressions."""
     doc = {"description": key.doc} if key.doc else {}
-    if key.name in others:
-        return {**doc, **others[key.name]}
+    if key.name in others or key.schema is not None:
+        return {**doc, **(others.get(key.name) or key.schema or {})}
     if key.form == "map":
-        return map_of({inner.name: of_key(inner, others) for inner in key.keys}, key.doc)
+        return {**doc, **described_map(key.keys, others, plain=plain)}
     if key.form == "list":
-        return {**doc, "type": "array", "items": described_map(key.keys, others)}
+        return {**doc, "type": "array", "items": described_map(key.keys, others, plain=plain)}
+    schema = {**doc, **_of_value(key, plain=plain)}
+    return schema if plain else or_expression(schema)
+
+
+def _of_value(key: Key, *, plain: bool) -> Schema:
     if key.form == "choice":
-        return or_expression({**doc, "enum": list(key.options)})
+        return {"enum": list(key.options)}
     if key.form in ("number", "whole"):
         least = {"exclusiveMinimum" if key.above else "minimum": key.least}
         most = {"maximum": int(key.most)} if key.most is not None else {}
-        return or_expression({**doc, "type": "number" if key.form == "number" else "integer", **least, **most})
-    return {**doc, **TEXT}
+        return {"type": "number" if key.form == "number" else "integer", **least, **most}
+    if plain:
+        return {"type": "boolean"} if key.form == "flag" else {"type": "string", "minLength": 1}
+    return TEXT
 
 
-def described_map(keys: Iterable[Key], others: Mapping[str, Schema]) -> Schema:
+def described_map(keys: Iterable[Key], others: Mapping[str, Schema] = MappingProxyType({}), *, plain: bool = False) -> Schema:
     """A map with these keys and no others."""
     keys = tuple(keys)
-    required = tuple(key.name for key in keys if key.required)
-    return map_of({key.name: of_key(key, others) for key in keys}, required=required)
+    required = tuple(key.name for key in keys if key.required and not key.elsewhere)
+    return map_of({key.name: of_key(key, others, plain=plain) for key in keys}, required=required)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
-from reconciler.config.source.problems import Problems, described, empty, wrong_form
+from reconciler.config.source.nodes import Map
+from reconciler.config.source.problems import Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
-from reconciler.fleet.declared import dashboard, project as projects, values, watching
-from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
+from reconciler.fleet.declared.keys import DEFAULTS, FILE, FLEET, LISTS, PROJECT, SETTINGS
+from reconciler.fleet.declared.project import duplicates, named, over, project
 from reconciler.fleet.declared.template import generator
-from reconciler.fleet.model import Fleet, FleetProject, Generator
+from reconciler.fleet.model import Fleet, Generator
 from reconciler.links import read_file
 
 PROJECTS_MAX: Final = 100_000
@@ -53,25 +53,22 @@ def parsed(text: bytes, file: str) -> Fleet:
 
 
 def _fleet(top: Map, problems: Problems) -> Fleet:
-    keys = KeyReader("", top.entries, problems)
-    version = keys.scalar("version")
-    if version is not None and version.core() != 1:
-        problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
-    elif "version" not in top.entries and not keys.meant("version"):
-        problems.add(top.at, "version is missing; write version: 1", id="RC-missing-key")
+    keys = KeyReader("", top.entries, problems, at=top.at)
+    lists = {key.name: [Map(inner.at, dict(inner.entries)) for inner in keys.maps(key) if inner.at is not None] for key in LISTS}
+    for name, items in lists.items():
+        if len(items) > PROJECTS_MAX:
+            problems.add(top.entries[name].node.at, f"{name} has more than {PROJECTS_MAX:,} elements", id="RC-project-too-large")
     defaults = _defaults(keys)
-    soak = values.duration(keys, "soak", 0, least=1, most=EVERY_MAX)
-    declared = [_project(item, defaults, problems) for item in _items(keys, "projects", "a project")]
-    generators = [generator(number, item, defaults, problems) for number, item in enumerate(_items(keys, "generators", "a generator"), 1)]
-    refresh = values.duration(keys, "refresh", REFRESH_DEFAULT, least=REFRESH_MIN, most=REFRESH_MAX)
-    settings = {**watching.settings(keys), **dashboard.settings(keys)}
-    keys.rest()
-    if not {"projects", "generators"} & top.entries.keys() and not keys.meant("projects") and not keys.meant("generators"):
+    declared = [project(over(defaults, item), problems) for item in lists["projects"]]
+    generators = [generator(number, item, defaults, problems) for number, item in enumerate(lists["generators"], 1)]
+    values = keys.data(key for key in FLEET if key not in (DEFAULTS, *LISTS))
+    if not lists.keys() & top.entries.keys() and not any(map(keys.meant, lists)):
         problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]", id="RC-missing-key")
-    valid: list[FleetProject] = [project for project in declared if project is not None]
-    projects.duplicates(valid, problems)
-    known: list[Generator] = [generated for generated in generators if generated is not None]
-    return Fleet(tuple(valid), tuple(known), defaults, soak, settings | _generators(known, refresh))
+    valid = [project for project in declared if project is not None]
+    duplicates(valid, problems)
+    known = [generated for generated in generators if generated is not None]
+    settings = {name: values[name] for name in SETTINGS if values[name] is not None}
+    return Fleet(tuple(map(named, valid)), tuple(known), defaults, values["soak"], settings | _generators(known, values["refresh"]))
 
 
 def _generators(generators: Sequence[Generator], refresh: int) -> dict[str, Any]:
@@ -83,43 +80,12 @@ def _generators(generators: Sequence[Generator], refresh: int) -> dict[str, Any]
 
 
 def _defaults(keys: KeyReader) -> Map | None:
-    entry = keys.entry("defaults")
-    if entry is None:
-        return None
-    inner = KeyReader.of("defaults", entry, keys.problems)
-    for key in PROJECT:
-        inner.entry(key)
+    """What every project and every template has unless it says otherwise; None if the file does not say."""
+    inner = keys.inside(DEFAULTS)
+    inner.known += [key.name for key in PROJECT]
     inner.rest()
     if "name" in inner.entries:
-        keys.problems.add(
-            inner.entries["name"].at, "defaults cannot contain name: each project has a name of its own", id="RC-key-elsewhere"
-        )
-    known = {key: value for key, value in inner.entries.items() if key in PROJECT and key != "name"}
-    return Map(entry.node.at, known)
-
-
-def _items(keys: KeyReader, key: str, what: str) -> list[Map]:
-    """The maps of a list."""
-    entry: MapEntry | None = keys.entry(key)
-    if entry is None:
-        return []
-    node = entry.node
-    if not isinstance(node, List):
-        nothing = isinstance(node, Scalar) and node.empty
-        keys.problems.add(node.at, empty(key) if nothing else f"{key} must be a list, not {described(node)}", id=wrong_form(node))
-        return []
-    if len(node.items) > PROJECTS_MAX:
-        keys.problems.add(node.at, f"{key} has more than {PROJECTS_MAX:,} elements", id="RC-project-too-large")
-        return []
-    maps = []
-    for item in node.items:
-        if isinstance(item, Map):
-            maps.append(item)
-        else:
-            keys.problems.add(item.at, f"{what} must be a map, not {described(item)}", id=wrong_form(item))
-    return maps
-
-
-def _project(item: Map, defaults: Map | None, problems: Problems) -> FleetProject | None:
-    declared = projects.project(projects.over(defaults, item), problems)
-    return projects.named(declared) if declared is not None else None
+        wrong = "defaults cannot contain name: each project has a name of its own"
+        keys.problems.add(inner.entries["name"].at, wrong, id="RC-key-elsewhere")
+    known = {key: value for key, value in inner.entries.items() if key in inner.known and key != "name"}
+    return Map(inner.at, known) if inner.at is not None else None

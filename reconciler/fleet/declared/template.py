@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
+from reconciler.config.keys import by_name
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, scalars
 from reconciler.config.source.problems import Problems, described
-from reconciler.fleet.declared import values
-from reconciler.fleet.declared.keys import SORTS
-from reconciler.fleet.model import Generator, Repository, SecretReference
+from reconciler.fleet.declared.keys import GENERATOR, SORTS
+from reconciler.fleet.model import Generator, Repository
 from reconciler.text.names import did_you_mean, one_of
 
 EACH: Final = re.compile(r"\$\{\{((?:(?!\$\{\{).)*?)\}\}", re.DOTALL)
@@ -27,10 +28,9 @@ TRUSTED: Final = (
 def generator(number: int, node: Map, defaults: Map | None, problems: Problems) -> Generator | None:
     """The generator that a map describes; None, with a problem, if it is invalid."""
     before = len(problems.found)
-    keys = KeyReader(f"generator {number}", node.entries, problems)
+    keys = KeyReader(f"generator {number}", node.entries, problems, [key.name for key in GENERATOR])
     chosen = [sort for sort in SORTS if sort in node.entries]
-    entries = {sort: keys.entry(sort) for sort in SORTS}
-    template = keys.entry("template")
+    template = node.entries.get("template")
     keys.rest()
     if len(chosen) != 1:
         if chosen or not any(keys.meant(sort) for sort in SORTS):
@@ -45,18 +45,16 @@ def generator(number: int, node: Map, defaults: Map | None, problems: Problems) 
         where = template.node.at if template is not None else node.at
         problems.add(where, f"generator {number} has no template; write template: {{name: {_example(sort)}}}", id="RC-missing-key")
         return None
-    entry = entries[sort]
-    assert entry is not None
-    generated: Generator | None = None
+    generated = Generator(number, sort, node.at, template.node)
     if sort == "list":
-        elements = _elements(entry, problems)
-        generated = Generator(number, "list", node.at, template.node, elements)
+        generated = replace(generated, elements=_elements(node.entries[sort], problems))
     elif sort == "directories":
-        repository = _directories(keys, entry, defaults)
-        generated = Generator(number, "directories", node.at, template.node, repository=repository)
+        shared = defaults.entries.get("source") if defaults is not None else None
+        values = _values(keys, sort, shared.node if shared is not None else None, ("git", "ref"))
+        generated = replace(generated, repository=Repository(**values) if values["git"] is not None else None)
     else:
-        token, base_url, match = _organizations(keys, entry, defaults)
-        generated = Generator(number, "organizations", node.at, template.node, token=token, base_url=base_url, match=match)
+        values = _values(keys, sort, defaults, ("token", "baseUrl"))
+        generated = replace(generated, token=values["token"], base_url=values["baseUrl"], match=values["match"])
     _check(generated, problems)
     return generated if len(problems.found) == before else None
 
@@ -80,30 +78,12 @@ def _elements(entry: MapEntry, problems: Problems) -> tuple[Mapping[str, str], .
     return tuple(elements)
 
 
-def _directories(keys: KeyReader, entry: MapEntry, defaults: Map | None) -> Repository | None:
-    inner = KeyReader.of(keys.path("directories"), entry, keys.problems, example='path: "orgs/*"')
-    source = defaults.entries.get("source") if defaults is not None else None
-    if source is not None and isinstance(source.node, Map):
-        shared = {key: value for key, value in source.node.entries.items() if key in ("git", "ref")}
-        inner.entries = {**shared, **inner.entries}
-    git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path", "*")
-    inner.rest()
-    if "git" not in inner.entries and not inner.meant("git"):
-        keys.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source", id="RC-missing-key")
-    return Repository(git, ref, path) if git is not None else None
-
-
-def _organizations(keys: KeyReader, entry: MapEntry, defaults: Map | None) -> tuple[SecretReference | None, str | None, str]:
-    inner = KeyReader.of(keys.path("organizations"), entry, keys.problems, example="token: {env: NAME}")
-    if defaults is not None:
-        shared = {key: value for key, value in defaults.entries.items() if key in ("token", "baseUrl")}
-        inner.entries = {**shared, **inner.entries}
-    token, base_url, match = values.reference(inner, "token"), values.service(inner, "baseUrl"), inner.text("match")
-    inner.rest()
-    for key in ("token", "baseUrl"):
-        if key not in inner.entries and not inner.meant(key):
-            keys.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults", id="RC-missing-key")
-    return token, base_url, match[0] if match is not None else "*"
+def _values(keys: KeyReader, sort: str, defaults: Node | None, inherited: Sequence[str]) -> dict[str, Any]:
+    """The values of a generator that reads something. `inherited`: the keys that it has from a map of defaults unless it says otherwise."""
+    row = by_name(GENERATOR)[sort]
+    inner, shared = keys.inside(row), defaults.entries if isinstance(defaults, Map) else {}
+    inner.entries = {**{key: shared[key] for key in inherited if key in shared}, **inner.entries}
+    return inner.data(row.keys)
 
 
 def _check(generator: Generator, problems: Problems) -> None:

@@ -36,8 +36,7 @@ LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTH
 class Seen:
     """A project now. `applied`: a run has just applied its commit; `read`: the facts come from a run that has just ended. `digest`: of the
     waiting plan. `page`: the URL of its page, "" if the fleet file does not say where the dashboard is.
-    `groups`: the drift that nobody ignores; `notify`: when people are notified of each class; `accept`: the command that accepts a group,
-    by its id."""
+    `groups`: the drift that nobody ignores; `notify`: when people are notified of each class."""
 
     name: str
     status: ProjectStatus
@@ -52,7 +51,6 @@ class Seen:
     page: str = ""
     groups: tuple[FleetDriftGroup, ...] = ()
     notify: Mapping[str, str] = field(default_factory=dict)
-    accept: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,16 +128,15 @@ def _about_groups(event: Event, seen: Seen, groups: Sequence[FleetDriftGroup]) -
         drift_class = DriftClass(name)
         severity: Severity = "info" if drift_class is DriftClass.COSMETIC else "warning"
         severity = "failure" if drift_class in drift_groups.URGENT else severity
+        decide = seen.page or f"reconciler fleet drift {seen.name}"
         if len(some) > LINES_MAX:
-            text = _text([group.says for group in some], seen.page or f"reconciler fleet drift {seen.name}")
+            text = _text([group.says for group in some], decide)
             yield Message(event, f"{seen.name}: {len(some)} {name} changes", text, severity)
             continue
         for group in some:
             lines = [group.says, *([group.since(seen.notify.get(drift_groups.ZONE, "UTC"))] if group.since() else []), *group.means]
-            revert = f"revert: {seen.page or f'reconciler fleet drift {seen.name} --revert'}"
-            accepting = seen.accept.get(group.id)
-            accept = f"accept: {chat(accepting) if accepting else seen.page or f'reconciler fleet drift {seen.name}'}"
-            yield Message(event, f"{seen.name}: {name} change", _text(lines, f"{revert}\n{accept}"), severity)
+            # The commands are there: a chat would get them with a space in each URL, so that nothing becomes a link.
+            yield Message(event, f"{seen.name}: {name} change", _text(lines, decide), severity)
 
 
 def _may_continue(event: Event, seen: Seen) -> bool:

@@ -224,36 +224,40 @@ class DriftedView:
 
     address: str
     word: str
-    says: tuple[str, ...]
-    exposes: bool = False
     decision: str = ""
 
 
 @dataclass(frozen=True)
 class DriftGroupView:
-    """What happened as one. `since`: between which readings; `means`: for readers and URLs."""
+    """What happened as one. `since`: between which readings; `means`: for readers and URLs; `resources`: none of an unmanaged object.
+    `revert`, `accept`: commands for a clone of the repository, "" where none helps."""
 
     drift_class: str
     says: str
     since: str = ""
     means: tuple[str, ...] = ()
+    exposes: bool = False
+    resources: tuple[DriftedView, ...] = ()
+    revert: str = ""
+    accept: str = ""
 
 
 @dataclass(frozen=True)
 class DriftView:
-    """What was changed outside Reconciler, and how each decision is made. `digest`: of all resources, sent back by the forms. `more`: how
-    many resources are not listed. `revert`: `button`, `command` (the fleet applies nothing of this project) or `itself` (`revertDrift`).
-    `accept`, `by_hand`: commands for a clone of the repository, "" where none helps; `state`: what RECONCILER_STATE contains there.
-    `groups`: the same by what happened, the worst first; () of an older reading."""
+    """What was changed outside Reconciler, the worst first, and how each decision is made. `digest`: of all of it, sent back by the forms.
+    `more`: how many resources are not listed. `revert`: `button`, `command` (the fleet applies nothing of this project) or `itself`
+    (`revertDrift`). `state`: what RECONCILER_STATE contains in a clone of the repository."""
 
     digest: str
-    resources: tuple[DriftedView, ...]
+    groups: tuple[DriftGroupView, ...]
     more: int
     revert: Literal["button", "command", "itself"]
-    accept: str
-    by_hand: str
     state: str
-    groups: tuple[DriftGroupView, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """How many resources are listed."""
+        return sum(len(group.resources) for group in self.groups)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from reconciler.fleet import drift
 from reconciler.fleet.approvals import Continuation
 from reconciler.fleet.continuation import BegunApply
-from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.runs import end, holds
 from reconciler.fleet.runs.end import RunResult
@@ -29,14 +29,14 @@ DECIDED_OTHERWISE: Final = "somebody decided otherwise on what was changed outsi
 
 @dataclass
 class RunApply:
-    """An apply of the plan in `result`. `saved`: the digest of the saved plan; `parts`: digests of what it sends, by address; `drifted`:
+    """An apply of the plan in `result`. `saved`: the digest of the saved plan; `parts`: digests of what it sends, by address; `drift`:
     what was changed outside Reconciler; `reverts`: the addresses of it whose changes the plan takes back."""
 
     run: runs.BegunRun
     result: RunResult
     saved: str
     parts: Mapping[str, str]
-    drifted: tuple[DriftedResource, ...]
+    drift: tuple[FleetDriftGroup, ...]
     reverts: frozenset[str]
     plan: StoredPlan
 
@@ -50,7 +50,7 @@ class RunApply:
         if (reason := self._held(connection)) is not None:
             return reason
         continues = plan.continues or Continuation(plan.digest or "", ())
-        reverts = {resource.address: resource.digest for resource in self.drifted if resource.address in self.result.reverted}
+        reverts = {address: digest for address, _, digest in differences(self.drift) if address in self.result.reverted}
         begun = BegunApply(continues.digest, plan.commit, self.saved, self.parts, reverts, (*continues.runs, run))
         self.result.approvers = holds.approvers(connection, name, plan)
         kept.begin(connection, self.run.project_id, plan, begun)
@@ -70,6 +70,6 @@ class RunApply:
         if not self.reverts:
             return None
         row = projects.read(connection, [self.run.project.name])[0]
-        decided = decided_drift(connection, row, self.drifted, continues=self.plan.continues)
+        decided = decided_drift(connection, row, self.drift, continues=self.plan.continues)
         same = self.reverts.isdisjoint(drift.ignores(decided)) and self.result.reverted.keys() <= drift.reverts(decided)
         return None if same else DECIDED_OTHERWISE

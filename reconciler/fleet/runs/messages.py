@@ -24,16 +24,11 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
     page = f"{dashboard.rstrip('/')}{links.project(name)}" if dashboard else ""
     facts = facts_of(row)
     reading = facts.reading
-    drifted = reading.drifted if reading is not None else ()
-    ignored = drift.ignores(decided_drift(connection, row, drifted, continues=None))
-    groups = drift_groups.without_ignored(reading.groups, ignored) if reading is not None and not row.orphaned else ()
-    accept = {
-        group.id: drift.accept_command(row.project, [resource for resource in drifted if resource.address in group.addresses])
-        for group in groups
-    }  # fmt: skip
+    groups = reading.groups if reading is not None and not row.orphaned else ()
+    groups = drift_groups.without_ignored(groups, drift.ignores(decided_drift(connection, row, groups, continues=None)))
     seen = Seen(
         name, status.status(facts, row.now), health_of(row), reading, row.error, row.failures, row.waits,
-        notices.digest(connection, row.id), applied, read, page, groups, settings.get("notify", {}), accept,
+        notices.digest(connection, row.id), applied, read, page, groups, settings.get("notify", {}),
     )  # fmt: skip
     announced, then = messages(notices.announced(connection, row.id), seen, row.now)
     notices.write(connection, row.id, announced, then, targets)

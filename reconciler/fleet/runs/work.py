@@ -167,6 +167,7 @@ class _Run:
         run may apply, requests of earlier runs that are in doubt are settled first."""
         before = await asyncio.to_thread(self._begun_apply)
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
+        argv += ["--path", self.project.source.path]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         argv += self._approving
         argv += ["--began", before.saved] if before is not None else []
@@ -193,7 +194,7 @@ class _Run:
         if selection:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
-        self.outside = drift.of_document(self.drift)
+        self.outside = drift_groups.of_document(self.drift)
         if (self.folder / "proposal.json").exists():
             self.result.proposal = compressed(_document(self.folder / "proposal.json"))
         self.decided = await asyncio.to_thread(self._decisions)
@@ -303,7 +304,7 @@ class _Run:
         """Apply the plan of the reading if nothing prevents it."""
         reading, result = self.result.reading, self.result
         assert reading is not None
-        drifted = {resource.address for resource in self.outside}
+        drifted = {entry["address"] for entry in self.drift["resources"]}
         left_alone = drift.ignores(self.decided) if reading.ignored else set()
         reverted = drifted - left_alone if self.project.revert_drift else drift.reverts(self.decided)
         if (locked := self.about["locked"]) is not None:

@@ -12,6 +12,7 @@ from reconciler.fleet import budget as budgets, drift
 from reconciler.fleet.acts import APPROVED
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
 from reconciler.fleet.drift import NOT_REVERTED
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
 from reconciler.fleet.facts import Judged, facts_of, health_of, not_applied, refused
 from reconciler.fleet.health import shortened
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule, Window
@@ -93,27 +94,25 @@ def first_apply(row: ProjectRow) -> str:
 def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftView | None:
     """What was changed outside Reconciler; None if nothing was."""
     reading, project = facts_of(row).reading, row.project
-    if reading is None or not (reading.drifted or reading.groups) or row.orphaned:
+    if reading is None or not reading.groups or row.orphaned:
         return None
-    shown = [
-        views.DriftedView(
-            resource.address,
-            resource.word,
-            resource.says,
-            resource.exposes,
-            "; ".join(decision_text(decided.get(resource.address), words.moment)),
-        )
-        for resource in reading.drifted
-    ]
+    number = len([*differences(reading.groups)])
     return views.DriftView(
-        digest=drift.digest(reading.drifted),
-        resources=tuple(shown),
-        more=max(0, reading.drift + reading.both + reading.ignored - len(shown)),
+        digest=drift.digest(reading.groups),
+        groups=tuple(_group_view(group, decided) for group in reading.groups),
+        more=max(0, reading.drift + reading.both + reading.ignored - number),
         revert="command" if project.mode is not Mode.APPLY else "itself" if project.revert_drift else "button",
-        accept=drift.accept_command(project, reading.drifted),
-        by_hand=drift.revert_command(project),
         state=drift.state_of(project),
-        groups=tuple(views.DriftGroupView(group.drift_class, group.says, group.since(), group.means) for group in reading.groups),
+    )
+
+
+def _group_view(group: FleetDriftGroup, decided: Mapping[str, Decision]) -> views.DriftGroupView:
+    resources = [
+        views.DriftedView(difference.address, difference.word, "; ".join(decision_text(decided.get(difference.address), words.moment)))
+        for difference in group.differences
+    ]
+    return views.DriftGroupView(
+        group.drift_class, group.says, group.since(), group.means, group.exposes, tuple(resources), group.revert, group.accept
     )
 
 

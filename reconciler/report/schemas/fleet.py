@@ -112,7 +112,7 @@ class FleetPauseData(t.Record):
 class FleetDriftedData(t.Record):
     address: t.Text
     word: Annotated[str, t.OneOf(DriftWord)]
-    says: Annotated[t.Items[t.Text], t.doc("What differs, a line for each field.")]
+    says: Annotated[t.Items[t.Text], t.doc("What was changed.")]
     exposes: Annotated[bool, t.doc("Whether somebody can read or do more because of it.")]
 
 

@@ -395,6 +395,8 @@ class DriftGroupData(_Class, t.Record):
         Annotated[t.Items[t.Text], t.doc("What somebody may do now, as ends of sentences. Absent: only what readers say.")]
     ]
     unmanaged: NotRequired[Annotated[t.UnmanagedData, t.doc("The object, of a group about an unmanaged one.")]]
+    revert: NotRequired[Annotated[str, t.doc("The command that puts it back, and nothing else; empty where none does.")]]
+    accept: NotRequired[Annotated[str, t.doc("The command that takes it into the files; empty where none does.")]]
 
 
 class SilencedData(t.Record):

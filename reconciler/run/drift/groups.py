@@ -9,7 +9,7 @@ from reconciler.client import encode
 from reconciler.errors import UsageError
 from reconciler.model import Unmanaged
 from reconciler.model.drift import Drift, DriftGroup
-from reconciler.report.drift_groups import group_text
+from reconciler.report.drift_groups import OtherWay, group_text
 from reconciler.run.stages import Planned
 from reconciler.text.names import did_you_mean
 
@@ -31,20 +31,19 @@ def chosen(drift: Drift, id: str | None) -> tuple[DriftGroup, ...]:
     raise UsageError(wrong, id="RC-no-such-group", hint=hint)
 
 
-def instead_of_plans(line_of: CommandLine, planned: Planned, groups: Sequence[DriftGroup]) -> dict[str, str]:
-    """For each group that no plan puts back, by its id, a sentence about it, with the command that does where there is such a command."""
+def instead_of_plans(line_of: CommandLine, planned: Planned, groups: Sequence[DriftGroup]) -> dict[str, OtherWay]:
+    """For each group that no plan puts back, by its id, what does."""
     changed = {change.address for change in planned.plan.changes}
     blocked = {item.address: item.reason for item in planned.plan.blocked}
-    sentences = {}
+    ways = {}
     for group in groups:
         if group.unmanaged is not None:
             line = delete_line(line_of, planned, group.unmanaged)
-            no_request = f"No request deletes {group.addresses[0]}."
-            sentences[group.id] = f"Revert {group.addresses[0]}: {line}" if line is not None else no_request
+            ways[group.id] = OtherWay(line or "", f"No request deletes {group.addresses[0]}.")
         elif changed.isdisjoint(group.addresses) and all(resource.place is None for resource in group.resources):
             why = next((f": {blocked[address]}" for address in group.addresses if address in blocked), "")
-            sentences[group.id] = f"No request puts {group.addresses[0]} back{why}."
-    return sentences
+            ways[group.id] = OtherWay("", f"No request puts {group.addresses[0]} back{why}.")
+    return ways
 
 
 def delete_line(line_of: CommandLine, planned: Planned, unmanaged: Unmanaged) -> str | None:

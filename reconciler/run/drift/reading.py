@@ -42,7 +42,8 @@ def drift_of(run: Run, *, coverage: bool = False, known: Sequence[KnownDrift] = 
 
 
 def ways_on(run: Run, reading: DriftReading, command: CommandLine, request: CommandLine) -> dict[str, Any]:
-    """What `drift_sheet` must know of the two ways on: the commands, which changes none accepts, and which groups no plan puts back.
+    """What `drift_sheet` and `drift_document` must know of the two ways on: the commands, which changes none accepts, and what puts back
+    the groups that no plan does.
     `request`: the command line of a single request."""
     planned, shown = reading.planned, reading.shown
     refused = by_hand(run, planned, shown)

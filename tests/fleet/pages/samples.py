@@ -196,24 +196,28 @@ def unrehearsed_project(**changes: Any) -> v.ProjectView:
 
 def drift(**changes: Any) -> v.DriftView:
     """What was changed outside Reconciler, with a decision on some of it."""
-    resources = (
-        v.DriftedView("globex/space/salaries", "changed", ("visibility: private -> public",), exposes=True),
-        v.DriftedView("globex/space/guides", "changed", ("title: Acme guides -> My guides", 'emoji: "1f4d6" -> "1f680"')),
-        v.DriftedView("globex/space/drafts", "deleted", ("it was deleted",), decision="ignored until 1 Dec 2026, 23:59 UTC by ada@globex.example: the fair"),
-    )  # fmt: skip
-    accept = "reconciler drift orgs/globex --base-url https://api.example.com --env production --accept globex/space/salaries"
-    accept += " --accept globex/space/guides --allow-exposure globex/space/salaries"
     where = "orgs/globex --base-url https://api.example.com --env production"
-    by_hand = f"reconciler drift {where} --revert-plan revert.plan.json && reconciler apply {where} --plan revert.plan.json"
+    ignored = "ignored until 1 Dec 2026, 23:59 UTC by ada@globex.example: the fair"
+
+    def group(
+        sort: str, name: str, what: str, word: str = "changed", decision: str = "", accept: str = "", **more: Any
+    ) -> v.DriftGroupView:
+        revert = (
+            f"reconciler drift {where} --revert-plan revert.plan.json --group {name} && reconciler apply {where} --plan revert.plan.json"
+        )
+        address = f"globex/space/{name}"
+        accepting = f"reconciler drift {where} --accept {address}{accept}" if word != "deleted" else ""
+        changed = (v.DriftedView(address, word, decision),)
+        return v.DriftGroupView(sort, f"{address}: {what}", resources=changed, revert=revert, accept=accepting, **more)
+
+    groups = (
+        group("exposing", "salaries", "visibility private -> public", accept=" --allow-exposure globex/space/salaries", exposes=True),
+        group("cosmetic", "guides", "title Acme guides -> My guides; emoji 1f4d6 -> 1f680"),
+        group("deleting", "drafts", "was deleted", "deleted", ignored),
+    )
     values = {
-        "digest": "drift:" + "ab" * 32,
-        "resources": resources,
-        "more": 0,
-        "revert": "button",
-        "accept": accept,
-        "by_hand": by_hand,
-        "state": "the URL of the fleet's database",
-    }
+        "digest": "drift:" + "ab" * 32, "groups": groups, "more": 0, "revert": "button", "state": "the URL of the fleet's database",
+    }  # fmt: skip
     return v.DriftView(**{**values, **changes})
 
 
@@ -236,7 +240,7 @@ def drifted_project(**changes: Any) -> v.ProjectView:
 def watched_project() -> v.ProjectView:
     """The same where the fleet applies nothing, for a viewer who may only look, and a state that has never seen it."""
     row = replace(drifted_project().row, mode=Mode.WATCH)
-    shown = drift(revert="command", accept="", more=3, resources=drift().resources[2:])
+    shown = drift(revert="command", more=3, groups=drift().groups[2:])
     first = 'RECONCILER_STATE="$(cat /var/lib/reconciler/url)" reconciler apply --base-url https://api.example.com --create-state'
     return drifted_project(row=row, drift=shown, may=v.ViewerPermissions(), plan=None, approvals=None, first_apply=first)
 
@@ -259,10 +263,11 @@ def hostile_project() -> v.ProjectView:
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
     run = v.RunView(1, 1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = Quarantine(text, HOSTILE, text, NOW)
-    resources = (v.DriftedView(text, text, HOSTILE, True, text), v.DriftedView(MARKUP, RTL, (LONG,)))
+    resources = (v.DriftedView(text, text, text), v.DriftedView(MARKUP, RTL, LONG))
+    groups = (v.DriftGroupView("exposing", text, text, HOSTILE, True, resources, text, text), v.DriftGroupView(MARKUP, RTL, means=(LONG,)))
     return v.ProjectView(
         FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,),
-        v.DriftView(text, resources, 1, "button", text, text, text), text,
+        v.DriftView(text, groups, 1, "button", text), text,
         rehearsal=v.RehearsalView(True, "done", text, NOW, NOW, text, text, False, True, text, rehearsal_document(rehearsal(text))),
     )  # fmt: skip
 

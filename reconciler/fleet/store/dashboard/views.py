@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Date, Executable, Text, and_, cast, column, f
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import Interval
 
-from reconciler.fleet import drift
+from reconciler.fleet.drift_groups import PREFIX
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.dashboard.listing import Tenants, visible
 from reconciler.fleet.store.schema import approvals, audit, budgets, plans, projects, runs, workers
@@ -55,7 +55,7 @@ def place_of_run(connection: Connection, id: int) -> tuple[str, int] | None:
 
 def decisions_of(connection: Connection, project: int) -> Rows:
     """The decisions on the plans of a project, the newest first."""
-    on_plans = and_(approvals.c.project == project, ~approvals.c.digest.startswith(drift.PREFIX))
+    on_plans = and_(approvals.c.project == project, ~approvals.c.digest.startswith(PREFIX))
     query = select(approvals).where(on_plans).order_by(approvals.c.id.desc()).limit(DECISIONS)
     return _rows(connection, query)
 
