@@ -265,8 +265,9 @@ def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, r
                 )
 
         rehearsal = screen.masked_data(rehearse(run, everything=True, check=check))
-    write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
-    write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
+    document = rehearsal_document(rehearsal)
+    write_report(folder / "rehearsal.json", screen.masked(as_json(document)))
+    write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(document)))))
     return exits.DONE
 
 
