@@ -20,7 +20,7 @@ from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import violation_parts
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
-from reconciler.report.sheet import TableCell, Harm, Sheet, SheetLine, SheetTable, TableGroup, Weight
+from reconciler.report.sheet import Harm, Sheet, SheetLine, SheetTable, TableCell, TableGroup, Weight
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text.names import utc_text

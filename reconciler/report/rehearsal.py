@@ -183,7 +183,8 @@ def worst_moment(document: Data) -> str:
         return NOT_KNOWN if document["unread"] else "no moment is worse than the start"
     if worst["after"] == writes:
         return f"at the end, {consequence(worst, document)}"
-    then, end = (consequence(moment, document) for moment in (worst, document["moments"][-1]))
+    # A document of another program may have no moments.
+    then, end = (consequence(moment, document) for moment in (worst, [worst, *document["moments"]][-1]))
     return f"if it stops after request {worst['after']:,} of {writes:,}, {then}" + (f"; at the end, {end}" if end != then else "")
 
 
