@@ -20,7 +20,7 @@ from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import violation_parts
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
-from reconciler.report.sheet import Harm, Sheet, SheetLine, SheetTable, TableCell, TableGroup, Weight
+from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, SheetTable, TableCell, TableGroup, Weight
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text.names import utc_text
@@ -49,6 +49,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     """The review as entries: violations, objects whose readers the plan changes, then objects with the same readers; and as a table of all
     objects. `full`: each entry alone."""
     entries = gathered([*_violated(review), *_readable(review)], SECTIONS, full=full, more=more)
+    nothing = SheetLine(Style.DIM, " ", "", "Nothing that has readers was found.")
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
     remark = () if review.readers or not review.rows else (REMARK,)
     asked = (f"Asked for: {', '.join(review.readers)}.",) if review.readers else ()
@@ -57,7 +58,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
         review.project,
         review.environment,
         summary(review),
-        entries,
+        entries or [SheetEntry(review.project, "", [nothing])],
         (*asked, *unread, *remark),
         tables=[_table(review), _counts(review)] if review.rows else (),
     )
