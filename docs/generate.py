@@ -11,8 +11,11 @@ from typing import Final
 
 from docs import commands, documents, fields, problems, seed, settings, test_files
 from reconciler.exits import MEANINGS, PRECEDENCE
+from reconciler.report.style import PRODUCT
 
 REFERENCE: Final = Path(__file__).parent / "reference"
+# The sandbox imports nothing of the program, and its pages look like the program's.
+COPY: Final = Path(__file__).parents[1] / "reconciler" / "sandbox" / "pages" / "templates" / "product.css"
 
 
 def exit_codes() -> str:
@@ -49,3 +52,4 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page(), encoding="utf-8")
+    COPY.write_bytes(PRODUCT.read_bytes())

@@ -26,6 +26,7 @@ OTHERS = {
     "text/pages.py": OWN,
     "config/policies/keys.py": OWN,
     "report/preview/page.py": OWN,
+    "report/style/__init__.py": OWN,
     "fleet/pages/assets.py": OWN,
     "fleet/engine/queue.py": "a migration of procrastinate",
     "cli/help.py": "the metadata of this package",

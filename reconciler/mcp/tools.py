@@ -29,7 +29,7 @@ from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
 from reconciler.report.ledger import history_lines, record_line
 from reconciler.report.plan import plan_sheet
-from reconciler.report.rehearsal import rehearsal_sheet
+from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
@@ -254,7 +254,7 @@ def _health(call: Call) -> Said:
 
 def _rehearse(call: Call) -> Said:
     with Run.open(_selected(call), call.voice) as run:
-        shown = call.voice.masks.data(rehearse(run))
+        shown = rehearsal_document(call.voice.masks.data(rehearse(run)))
     return _said(call, rehearsal_sheet(shown), rehearsal_sheet(shown, full=True))
 
 

@@ -20,15 +20,6 @@ INDENT: Final = 18
 LONGEST: Final = 80  # percent of the width that the bar of the largest number has
 SPOKEN: Final = 12  # rows that the text for readers who see no picture has; the report has all
 
-CSS: Final = """
-figcaption { font-weight: 600; margin: 0 0 .4rem; } figure svg { display: block; width: 100%; font-size: 13px; }
-figure svg text { fill: var(--fore); dominant-baseline: central; } figure svg .note { fill: var(--dim); }
-.tree .share { fill: var(--move); opacity: .2; } .tree .branch { stroke: var(--edge); fill: none; } .tree .top { font-weight: 600; }
-.trend svg { height: 6rem; border-bottom: 1px solid var(--edge); } .trend .area { fill: var(--move); opacity: .15; }
-.trend .line { fill: none; stroke: var(--move); stroke-width: 2; vector-effect: non-scaling-stroke; }
-.ends { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; color: var(--dim); margin: .3rem 0 0; font-size: .85rem; }
-"""  # noqa: E501  one line a rule
-
 
 def bar(parts: Sequence[PicturePart]) -> str:
     """One bar with a part for each word, and their numbers below it."""

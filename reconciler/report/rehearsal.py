@@ -1,20 +1,22 @@
 """A rehearsal for people and as data: the worst moment first, then readers, URLs, and what would be refused.
 
-Rehearsal -> rehearsal_sheet -> text, Markdown, HTML
-          -> rehearsal_document
+Rehearsal -> rehearsal_document -> rehearsal_sheet    text, Markdown, annotations, an agent
+                                -> rehearsal_lines    a comment, the summary of a pipeline
+                                -> preview            a page, whose first screen has the same sentences
 """
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
 from reconciler.model import Change, Delta, Step
-from reconciler.model.rehearsal import Divergence, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.model.rehearsal import Divergence, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import rehearsal as types
@@ -23,6 +25,7 @@ from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 
+Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
 NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
@@ -101,44 +104,38 @@ def _written(delta: Delta, after: Any) -> list[tuple[str, str]]:
     return [(delta.name, shown(after))] if delta.before is UNSET else difference_lines(delta.name, delta.before, after)
 
 
-def rehearsal_sheet(rehearsal: Rehearsal, *, full: bool = False) -> Sheet:
+def rehearsal_sheet(document: types.RehearsalDocument, *, full: bool = False) -> Sheet:
     """A rehearsal of any size in at most 25 lines. `full`: with every sentence."""
     return Sheet(
         "rehearsal",
-        rehearsal.project,
-        rehearsal.environment,
-        summary(rehearsal),
-        [entry for entry in _entries(rehearsal, sys.maxsize) if entry.lines] if full else _fitting(rehearsal),
-        headline=summary(rehearsal).removeprefix("Rehearsal: "),
-        quiet=rehearsal.as_planned and rehearsal.worst is None and rehearsal.certain,
+        document["project"],
+        document["environment"],
+        f"Rehearsal: {done(document)}.",
+        _entries(document, sys.maxsize) if full else _fitting(document),
+        headline=f"{done(document)}.",
+        quiet=as_planned(document) and document["worst"] is None and not document["unread"],
     )
 
 
-def summary(rehearsal: Rehearsal) -> str:
-    """`Rehearsal: 12 requests applied to a copy, as planned; an undo there took everything back.`"""
-    done = f"Rehearsal: {count(rehearsal.writes, 'request')} applied to a copy"
-    done += ", as planned; " if rehearsal.as_planned else ", NOT as planned; "
-    return done + (
-        "an undo there took everything back."
-        if rehearsal.undo_exact
-        else f"an undo there left {count(len(rehearsal.leftovers), 'difference')}."
-    )
+def as_planned(document: Data) -> bool:
+    """Whether the apply and a second plan went as the plan said. It may have said itself that something needs a second run."""
+    return not (document["failures"] or document["divergences"])
+
+
+def done(document: Data) -> str:
+    """`12 requests applied to a copy, as planned; an undo there took everything back`."""
+    undo, result = document["undo"], "as planned" if as_planned(document) else "NOT as planned"
+    end = "took everything back" if undo["exact"] else f"left {count(len(undo['leftovers']), 'difference')}"
+    return f"{count(document['requests']['apply'], 'request')} applied to a copy, {result}; an undo there {end}"
 
 
 def rehearsal_lines(document: types.RehearsalDocument) -> tuple[str, str, str, str]:
     """A rehearsal in four lines: the worst moment, readers, URLs and undo."""
-    worst, readers, urls, undo = document["worst"], document["readers"], document["urls"], document["undo"]
-    unread = count(len(document["unread"]), "reading")
-    if worst is None:
-        moment = f"not known, because {unread} failed" if document["unread"] else "no moment is worse than the start"
-    else:
-        when = "at the end" if worst["after"] == worst["of"] else f"if it stops after request {worst['after']} of {worst['of']}"
-        moment = f"{when}, {count(worst['deadUrls'], 'published URL')} {'answers' if worst['deadUrls'] == 1 else 'answer'} 404, and "
-        moment += f"{count(worst['readersGained'], 'reader')} {'is' if worst['readersGained'] == 1 else 'are'} new"
+    readers, urls, undo = document["readers"], document["urls"], document["undo"]
     gained, lost = (_objects(readers[key]) for key in ("gained", "lost"))
     left = f"leaves {count(len(undo['leftovers']), 'difference')}: {undo['leftovers'][0]}" if undo["leftovers"] else "takes everything back"
     return (
-        f"Worst moment: {moment}",
+        f"Worst moment: {worst_moment(document)}",
         f"Readers: {f'somebody can newly read {gained}' if gained else 'nobody can read more'}"
         + (f"; somebody can no longer read {lost}" if lost else ""),
         f"Published URLs: {count(len(urls['dead']), 'URL')} no longer {'answers' if len(urls['dead']) == 1 else 'answer'}, "
@@ -149,7 +146,7 @@ def rehearsal_lines(document: types.RehearsalDocument) -> tuple[str, str, str, s
 
 def _objects(changes: Sequence[types.ReaderChangeData]) -> str:
     """The number of objects that changes are about, and the first of them."""
-    names = list(dict.fromkeys(change["address"] or f'{change["kind"]} "{change["title"]}"' for change in changes))
+    names = list(dict.fromkeys(map(_name, changes)))
     names.sort(key=lambda name: (name.count("/"), name))
     return f"{count(len(names), 'object')} ({', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''})" if names else ""
 
@@ -162,75 +159,81 @@ def divergence_text(divergence: types.DivergenceData) -> str:
 
 def rehearsal_document_sheet(document: types.RehearsalDocument) -> Sheet:
     """The four lines, for a comment."""
-    defects = len(document["divergences"]) + len(document["failures"])
-    done = f"{count(document['requests']['apply'], 'request')} applied to a copy, {'NOT ' if defects else ''}as planned"
+    applied = done(document).partition(";")[0]
     refused = f"; {count(len(document['refusals']), 'refusal')}" if document["refusals"] else ""
     spans = [Span(Style.PLAIN, line) for line in rehearsal_lines(document)]
-    return Sheet("rehearsal", document["project"], document["environment"], done, [], headline=done + refused, consequences=spans)
+    return Sheet("rehearsal", document["project"], document["environment"], applied, [], headline=applied + refused, consequences=spans)
 
 
-def all_answer(certain: bool) -> str:
-    """That no URL is dead, as far as that is known."""
-    return "every published URL answers" if certain else "every URL of what could be read answers"
+def consequence(moment: Data, document: Data) -> str:
+    """What readers would see if the apply stopped at a moment."""
+    dead, opened, whom, certain = moment["deadUrls"], moment["opened"], enumerated(moment.get("deadFor", ())), not document["unread"]
+    urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" + (f" to {whom}," if whom else "")
+    if not dead:
+        urls = "every published URL answers" if certain else "every URL of what could be read answers"
+    if opened:
+        return f"{urls} and {count(opened, 'object')} can be read by somebody new"
+    return f"{urls} and nobody can read more{'' if certain else ' of what could be read'}"
 
 
-def worst_moment(rehearsal: Rehearsal) -> str:
-    """What people would see if the apply stopped at its worst moment."""
-    worst = rehearsal.worst
+def worst_moment(document: Data) -> str:
+    """When it would be worst to stop, and what readers would see then and at the end."""
+    worst, writes = document["worst"], document["requests"]["apply"]
     if worst is None:
-        return "no moment is worse than the start" if rehearsal.certain else NOT_KNOWN
-    urls = f"{count(worst.dead_urls, 'published URL')} {'answers' if worst.dead_urls == 1 else 'answer'} 404"
-    urls += f" to {enumerated(worst.dead_for)}" if worst.dead_for else ""
-    end = rehearsal.moments[-1]
-    dead = (
-        urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
-        if worst.dead_urls
-        else all_answer(rehearsal.certain)
-    )
-    nobody = "nobody can read more" if rehearsal.certain else "nobody can read more of what could be read"
-    gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else nobody
-    gained += f" ({end.opened} at the end)" if end.opened != worst.opened else ""
-    when = "at the end" if worst.after == rehearsal.writes else f"if it stops after request {worst.after} of {rehearsal.writes}"
-    return f"{when}: {dead}, and {gained}"
+        return NOT_KNOWN if document["unread"] else "no moment is worse than the start"
+    if worst["after"] == writes:
+        return f"at the end, {consequence(worst, document)}"
+    # A document of another program may have no moments.
+    then, end = (consequence(moment, document) for moment in (worst, [worst, *document["moments"]][-1]))
+    return f"if it stops after request {worst['after']:,} of {writes:,}, {then}" + (f"; at the end, {end}" if end != then else "")
 
 
-def _fitting(rehearsal: Rehearsal) -> list[SheetEntry]:
+def remarks(document: Data) -> list[tuple[str, str, Style, Weight, Sequence[str]]]:
+    """What is neither about readers nor about URLs: the title of each group, how it is shown, and its sentences, which may be none."""
+    redirects = document["urls"].get("redirects", {"broken": ()})
+    defects = [divergence_text(divergence) for divergence in document["divergences"]]
+    return [
+        ("Reconciler did something other than planned: please report it", "!", Style.DELETE, Weight.URGENT, defects),
+        ("Redirects", "!", Style.UPDATE, Weight.HINDERED, redirects["broken"]),
+        ("apply would refuse this", "!", Style.BLOCKED, Weight.HINDERED, document["refusals"]),
+        ("Work in progress", "!", Style.UPDATE, Weight.HINDERED, document.get("openWork", ())),
+        ("Failed on the copy", "!", Style.BLOCKED, Weight.HINDERED, document["failures"]),
+        ("A second plan is not empty", "~", Style.UPDATE, Weight.HINDERED, document["remaining"]),
+        ("An undo does not bring this back", "~", Style.UPDATE, Weight.CHANGE, document["undo"]["leftovers"]),
+        ("Could not be read, and is not part of the copy", "?", Style.BLOCKED, Weight.HINDERED, document["unread"]),
+        ("Assumed about the service", "?", Style.DIM, Weight.BACKGROUND, document["assumptions"]),
+    ]
+
+
+def _fitting(document: Data) -> list[SheetEntry]:
     """The entries of the longest report that is short enough."""
-    room = LINES - 2 - (0 if rehearsal.environment is None else 2)  # without the summary and the environment
+    room = LINES - 2 - (0 if document["environment"] is None else 2)  # without the summary and the environment
     for named in range(NAMED, 0, -1):
-        entries = [entry for entry in _entries(rehearsal, named) if entry.lines]
+        entries = _entries(document, named)
         if sum(1 + len(entry.lines) for entry in entries) <= room:
             return entries
     return [entry for entry in entries if entry.weight is not Weight.BACKGROUND]
 
 
-def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
-    """`named`: how many sentences of a group are shown."""
-
-    def entry(title: str, symbol: str, style: Style, sentences: Sequence[str], weight: Weight) -> SheetEntry:
-        return SheetEntry(title, "", _sentences(symbol, sentences, style, named), weight)
-
-    if rehearsal.worst is not None:
-        harm = Harm.EXPOSURE if rehearsal.worst.opened else Harm.DEAD_URL
-        line = SheetLine(Style.DELETE, "!", "", worst_moment(rehearsal), harm=harm)
-        yield SheetEntry("Worst moment", "", [line], Weight.URGENT)
-    elif not rehearsal.certain:
-        yield SheetEntry("Worst moment", "", [SheetLine(Style.BLOCKED, "?", "", NOT_KNOWN)], Weight.URGENT)
-    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, list(map(str, rehearsal.divergences)), Weight.URGENT)
-    gained = _sentences("+", _gained(rehearsal.gained), Style.DELETE, named, Harm.EXPOSURE)
-    lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
-    yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)
-    dead = _sentences("-", _closed(rehearsal), Style.DELETE, named, Harm.DEAD_URL)
-    moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
-    yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
-    yield entry("Redirects", "!", Style.UPDATE, rehearsal.broken_redirects, Weight.HINDERED)
-    yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
-    yield entry("Work in progress", "!", Style.UPDATE, rehearsal.open_work, Weight.HINDERED)
-    yield entry("Failed on the copy", "!", Style.BLOCKED, rehearsal.failures, Weight.HINDERED)
-    yield entry("A second plan is not empty", "~", Style.UPDATE, rehearsal.remaining, Weight.CHANGE)
-    yield entry("Not as before after an undo", "~", Style.UPDATE, rehearsal.leftovers, Weight.CHANGE)
-    yield entry("Could not be read, and is not part of the copy", "?", Style.BLOCKED, rehearsal.unread, Weight.HINDERED)
-    yield entry("Assumed about the service", "?", Style.DIM, rehearsal.assumptions, Weight.BACKGROUND)
+def _entries(document: Data, named: int) -> list[SheetEntry]:
+    """The groups that have sentences. `named`: how many sentences of one are shown."""
+    worst, readers, urls = document["worst"], document["readers"], document["urls"]
+    moment = SheetLine(Style.BLOCKED, "?", "", worst_moment(document))
+    if worst is not None:
+        moment = replace(moment, style=Style.DELETE, symbol="!", harm=Harm.EXPOSURE if worst["opened"] else Harm.DEAD_URL)
+    groups = [
+        ("Worst moment", [moment] if worst is not None or document["unread"] else [], Weight.URGENT),
+        ("Readers", [
+            *_sentences("+", _gained(readers["gained"]), Style.DELETE, named, Harm.EXPOSURE),
+            *_sentences("-", _readers(readers["lost"], "can no longer read"), Style.DIM, named),
+        ], Weight.URGENT),
+        ("Published URLs", [
+            *_sentences("-", _closed(urls), Style.DELETE, named, Harm.DEAD_URL),
+            *_sentences(">", _moved(urls["moved"]), Style.MOVE, named),
+        ], Weight.URGENT),
+        *((title, _sentences(symbol, said, style, named), weight) for title, symbol, style, weight, said in remarks(document)),
+    ]  # fmt: skip
+    return [SheetEntry(title, "", lines, weight) for title, lines, weight in groups if lines]
 
 
 def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int, harm: Harm | None = None) -> list[SheetLine]:
@@ -241,14 +244,14 @@ def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int, 
     return [SheetLine(style, symbol, "", line, harm=harm) for line in lines]
 
 
-def _gained(changes: Sequence[ReaderChange]) -> list[str]:
+def _gained(changes: Sequence[types.ReaderChangeData]) -> list[str]:
     """Who can newly read what, and who could already and may do more now."""
-    new = [change for change in changes if not change.before]
-    roles = [f"{change.who} may do more than {change.before} in {_name(change)}" for change in changes if change.before]
+    new = [change for change in changes if not change.get("before")]
+    roles = [f"{change['who']} may do more than {change['before']} in {_name(change)}" for change in changes if change.get("before")]
     return [*_readers(widest(new), "can newly read"), *roles]
 
 
-def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
+def _readers(changes: Sequence[types.ReaderChangeData], verb: str) -> list[str]:
     """One sentence for readers of the same objects: `anyone and agents can newly read 2 objects: acme/site/docs, acme/space/guides`."""
     sentences = []
     for readers, addresses in reader_groups(changes, _name):
@@ -258,26 +261,28 @@ def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
     return sentences
 
 
-def reader_groups(changes: Iterable[ReaderChange], name: Callable[[ReaderChange], str]) -> list[tuple[list[str], tuple[str, ...]]]:
+def reader_groups(
+    changes: Iterable[types.ReaderChangeData], name: Callable[[types.ReaderChangeData], str]
+) -> list[tuple[list[str], tuple[str, ...]]]:
     """The readers of the same objects, the widest first, with the names of the objects; those of most objects first."""
     objects: dict[str, set[str]] = defaultdict(set)
     for change in changes:
-        objects[change.who or change.reader].add(name(change))
+        objects[change["who"]].add(name(change))
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for who, readable in objects.items():
         alike[tuple(sorted(readable, key=lambda name: (name.count("/"), name)))].append(who)
     return [(sorted(readers, key=_width), names) for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1]))]
 
 
-def widest(changes: Sequence[ReaderChange]) -> list[ReaderChange]:
+def widest(changes: Sequence[types.ReaderChangeData]) -> list[types.ReaderChangeData]:
     """Without the readers who are included in a wider class that gains the same object."""
     gaining: dict[str, set[str]] = defaultdict(set)
     for change in changes:
-        gaining[_name(change)].add(change.who)
+        gaining[_name(change)].add(change["who"])
     return [
         change
         for change in changes
-        if not any(_class(change.who) in INCLUDES.get(wider, ()) for wider in gaining[_name(change)] - {change.who})
+        if not any(_class(change["who"]) in INCLUDES.get(wider, ()) for wider in gaining[_name(change)] - {change["who"]})
     ]
 
 
@@ -291,8 +296,8 @@ def _width(who: str) -> tuple[bool, bool, str]:
     return who != ANYONE, who != ANYONE_WITH_THE_URL, who
 
 
-def _name(change: ReaderChange) -> str:
-    return str(change.address) if change.address is not None else f'{change.kind} "{change.title}"'
+def _name(change: types.ReaderChangeData) -> str:
+    return change["address"] or f'{change["kind"]} "{change["title"]}"'
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -302,13 +307,13 @@ def enumerated(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _closed(rehearsal: Rehearsal) -> list[str]:
+def _closed(urls: Data) -> list[str]:
     """The dead URLs, with the readers to whom they no longer answer where others still get them."""
-    moved = {url.before for url in rehearsal.moved}
+    moved = {url["before"] for url in urls["moved"]}
     sentences = []
-    for closed in rehearsal.closed:
-        dead = [url for url in closed.urls if url not in moved]
-        whom = f" to {enumerated(closed.who)}" if closed.answering else ""
+    for closed in urls.get("closed", ()):
+        dead = [url for url in closed["urls"] if url not in moved]
+        whom = f" to {enumerated(closed['who'])}" if closed["answering"] else ""
         sentences += _dead(dead, whom)
     return sentences
 
@@ -331,24 +336,24 @@ def dead_groups(urls: Sequence[str]) -> list[tuple[str, int]]:
     return list(below.items())
 
 
-def _moved(urls: Sequence[MovedUrl]) -> list[str]:
+def _moved(urls: Sequence[types.MovedUrlData]) -> list[str]:
     """`/docs/guides is now /docs/use, with 5 URLs below it`, or `5 URLs below /docs/guides are now below /docs/use`."""
     sentences = []
     for before, after, inside in moved_groups(urls):
-        if any(url.before == before for url in inside):
+        if any(url["before"] == before for url in inside):
             more = f", with {count(len(inside) - 1, 'URL')} below it" if len(inside) > 1 else ""
             sentences.append(f"{short_url(before)} is now {short_url(after)}{more}")
         elif len(inside) == 1:
-            sentences.append(f"{short_url(inside[0].before)} is now {short_url(inside[0].after)}")
+            sentences.append(f"{short_url(inside[0]['before'])} is now {short_url(inside[0]['after'])}")
         else:
             sentences.append(f"{count(len(inside), 'URL')} below {short_url(before)} are now below {short_url(after)}")
     return sentences
 
 
-def moved_groups(urls: Sequence[MovedUrl]) -> list[tuple[str, str, list[MovedUrl]]]:
+def moved_groups(urls: Sequence[types.MovedUrlData]) -> list[tuple[str, str, list[types.MovedUrlData]]]:
     """URLs that moved together: what they began with, what they begin with now, and the URLs."""
-    below: dict[str, dict[str, list[MovedUrl]]] = {}
-    for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2].before)):
+    below: dict[str, dict[str, list[types.MovedUrlData]]] = {}
+    for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2]["before"])):
         tops = (below[top] for top in _beginnings(before) if top in below)
         inside = next((moved[top] for moved in tops for top in _beginnings(after) if top in moved), None)
         if inside is None:
@@ -363,9 +368,9 @@ def _beginnings(url: str) -> list[str]:
     return ["/".join(segments[:number]) for number in range(1, len(segments) + 1)]
 
 
-def _parted(url: MovedUrl) -> tuple[str, str]:
+def _parted(url: types.MovedUrlData) -> tuple[str, str]:
     """Both URLs without the segments at their ends that did not change."""
-    before, after = url.before.split("/"), url.after.split("/")
+    before, after = url["before"].split("/"), url["after"].split("/")
     while before[-1] == after[-1] and len(before) > FIRST and len(after) > FIRST:
         before, after = before[:-1], after[:-1]
     return "/".join(before), "/".join(after)

@@ -17,7 +17,8 @@ wrap, but it has no sentence about a plan of its own. All texts of a sheet are u
         lines                            SheetLine: `  ~ title       Guide -> Guides      (note)`
       notes                              sentences below the entries
       legend                             the signs of the lines, with their words
-      parts, figures, coverage           numbers for pictures and tables
+      parts, figures, coverage           numbers for pictures
+      tables                             rows of everything that the report looked at
 
 A sheet as text for a screen: the consequences, an address and its position on a line, its lines below it, the summary at the end.
 """
@@ -32,7 +33,7 @@ from typing import Final
 
 from reconciler.model import Source
 from reconciler.model.drift import Share
-from reconciler.report.layout import VALUE, ReportPage, Span, Style, cells, environment_header
+from reconciler.report.layout import VALUE, ReportPage, Span, Style, cells, environment_header, table
 
 
 class Weight(IntEnum):
@@ -141,6 +142,33 @@ Figure = NumberTree | Trend
 
 
 @dataclass(frozen=True)
+class TableCell:
+    """A text of a cell, which may have several. `notes`: below it, where a format has room for them. `depth`: how far it is indented."""
+
+    text: str
+    style: Style = Style.PLAIN
+    notes: Sequence[str] = ()
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class TableGroup:
+    """Rows that belong together. `title`: what they have in common."""
+
+    title: str
+    rows: Sequence[Sequence[Sequence[TableCell]]]
+
+
+@dataclass(frozen=True)
+class SheetTable:
+    """Rows in columns."""
+
+    title: str
+    columns: Sequence[str]
+    groups: Sequence[TableGroup]
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A report."""
 
@@ -168,6 +196,8 @@ class Sheet:
     address_columns: int = field(default=0, compare=False)
     # For formats that can show pictures; the entries say the same.
     figures: Sequence[Figure] = ()
+    # For formats with room for rows. They show these instead of the entries that are background, which say the same.
+    tables: Sequence[SheetTable] = ()
     # The order of the entries: the most serious ones first; otherwise last, where a terminal is read.
     worst_first: bool = False
 
@@ -175,6 +205,11 @@ class Sheet:
     def title(self) -> str:
         """`Plan for acme-docs (staging)`."""
         return f"{self.kind.capitalize()} for {self.project}" + (f" ({self.environment})" if self.environment else "")
+
+    @property
+    def beside_tables(self) -> Sequence[SheetEntry]:
+        """The entries of a format that shows the tables."""
+        return [entry for entry in self.entries if not (self.tables and entry.weight is Weight.BACKGROUND)]
 
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
@@ -194,15 +229,19 @@ SHORT: Final = 4  # entries; a report with fewer is read as a whole, so that a s
 def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
     """The report. A narrow screen gets the same words, wrapped."""
     page = ReportPage(width, source=max(SOURCE_MIN, min(sheet.address_columns + 2, SOURCE_MAX, width // 2)))
-    is_short = len(sheet.entries) < SHORT
+    entries = sheet.beside_tables
+    is_short = len(entries) < SHORT
     for sentence in sheet.consequences:
         # That nothing serious happens is visible in a short report.
         if not (is_short and sentence.style is Style.DIM):
             page.line(sentence.text, sentence.style)
-    if sheet.entries:
+    for shown in sheet.tables:
         page.blank()
-    column = _column(line for entry in sheet.entries for line in entry.lines)
-    for entry in sheet.entries:
+        page.add(Style.PLAIN, _rows(shown, page.width))
+    if entries:
+        page.blank()
+    column = _column(line for entry in entries for line in entry.lines)
+    for entry in entries:
         page.head(entry.title, entry.where, entry.where_style)
         for line in entry.lines:
             page.field(line.style, line.symbol, line.name, line.value, line.note, column=column, note_style=line.note_style)
@@ -222,6 +261,16 @@ def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
     # The outcome follows its plan on the same screen, which named the environment already.
     header = () if sheet.kind == "outcome" else environment_header(sheet.environment)
     return (*header, *page.spans)
+
+
+def _rows(shown: SheetTable, width: int) -> str:
+    """A table as text, with an empty line between its groups."""
+    rows: list[Sequence[str]] = [shown.columns]
+    for number, group in enumerate(shown.groups):
+        rows += [("",) * len(shown.columns)] if number else []
+        for (first, *_), *others in group.rows:
+            rows.append(["  " * first.depth + first.text, *(", ".join(cell.text for cell in texts) for texts in others)])
+    return table(rows, width=width)
 
 
 def _column(lines: Iterable[SheetLine]) -> int:

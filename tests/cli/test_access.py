@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pytest
 import yaml
 
 from reconciler.address import Address
-from reconciler.plan.access.review import ReviewRow
-from reconciler.report.access import branches
+from reconciler.plan.access.review import Review, ReviewRow
+from reconciler.report.access import access_sheet, branches
+from reconciler.report.brief import brief
+from reconciler.report.html import html
+from reconciler.report.layout import plain
+from reconciler.report.sheet import sheet_text
 from tests import browser
 from tests.cli.conftest import Cli, prepared
 from tests.contains import assert_contains
@@ -103,7 +108,7 @@ def test_the_review_includes_what_nobody_manages(applied: Cli) -> None:
 
 def table(text: str) -> dict[str, str]:
     """What the review says of each object, by its indented address."""
-    rows = (re.fullmatch(r"( *\S+(?: \([^)]*\))?)  +(\S.*)", line) for line in text.splitlines()[1:])
+    rows = (re.fullmatch(r"( *acme/\S+(?: \([^)]*\))?)  +(\S.*)", line) for line in text.splitlines())
     return {row[1]: row[2] for row in rows if row is not None}
 
 
@@ -156,7 +161,7 @@ def test_a_collection_in_itself_is_listed_once() -> None:
         return ReviewRow(Address.parse(key), "collection", "id", "", True, (), (), parent=Address.parse(inside))
 
     rows = [row("acme/collection/a", "acme/collection/b"), row("acme/collection/b", "acme/collection/a")]
-    assert [pair for branch in branches(rows) for pair in branch.rows] == [(0, rows[0]), (0, rows[1])]
+    assert [pair for _, inside in branches(rows) for pair in inside] == [(0, rows[0]), (0, rows[1])]
 
 
 def test_single_readers_are_asked_for_by_name(applied: Cli) -> None:
@@ -229,6 +234,14 @@ def test_the_page_is_one_file_that_shows_every_object_and_escapes_it(applied: Cl
     shown = browser.document(page.as_uri())
     assert all(address in shown for address in ("acme/space/pay", "acme/site/docs", "acme/space/blank"))
     assert "anyone can read it after this plan (salaries)" in shown
+    assert "by space guide -&gt; site-space docs/guide -&gt; section docs/all -&gt; site docs" in text
+
+
+def test_a_review_without_objects_says_so() -> None:
+    sheet = access_sheet(Review("empty", None, (), ()))
+    for text in (plain(sheet_text(sheet)), html(sheet, created_at=datetime.now(UTC)), brief(sheet)):
+        assert "Nothing that has readers was found." in text
+        assert "Everything matches" not in text
 
 
 def test_explain_describes_the_key(cli: Cli) -> None:

@@ -121,7 +121,7 @@ def test_a_mistake_of_the_planner_is_reported_with_all_that_a_report_needs(
     assert fitting, differences
     assert all(entry["address"] is not None for entry in fitting)
     text = changed("rehearse", ".", "--sandbox", "living.db", code=exits.FAILED).stdout
-    assert "Defects of Reconciler, please report them" in text
+    assert "Reconciler did something other than planned: please report it" in text
     assert fitting[0]["address"] in text
 
 
@@ -142,7 +142,7 @@ def test_no_example_differs(cli: Cli, name: str) -> None:
     options = ("--sandbox", str(cli.root / "living.db"), "--state", f"sqlite:///{cli.root}/state.db", *environment)
     text = cli("rehearse", str(EXAMPLES / name), *options).stdout
     assert ", as planned" in text
-    assert "Defects of Reconciler" not in text
+    assert "something other than planned" not in text
 
 
 def test_what_only_the_holders_of_a_new_link_could_read_on_the_way_differs_in_nothing(cli: Cli) -> None:

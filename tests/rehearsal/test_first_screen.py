@@ -55,7 +55,7 @@ def test_a_rehearsal_that_harms_nobody_is_calm() -> None:
     screen = first_screen(rehearsal_document(quiet))
     assert (screen.calm, screen.end) == (True, "")
     assert {column.tone for column in screen.columns} == {"quiet"}
-    assert screen.done == "1 request on a copy, as planned; an undo takes everything back"
+    assert screen.done == "1 request applied to a copy, as planned; an undo there took everything back"
 
 
 def test_readers_urls_deletions_and_sites_are_named() -> None:

@@ -11,7 +11,7 @@ import yaml
 from reconciler import exits
 from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.layout import plain
-from reconciler.report.rehearsal import rehearsal_sheet
+from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
@@ -240,7 +240,7 @@ def test_a_report_with_every_part_is_short() -> None:
         (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, (), some,
         closed=(ClosedUrls(("anyone-with-the-address",), ("anyone",), tuple(f"https://docs.example/{number}" for number in range(9))),),
     )  # fmt: skip
-    lines = plain(sheet_text(rehearsal_sheet(rehearsal), width=10_000)).splitlines()
+    lines = plain(sheet_text(rehearsal_sheet(rehearsal_document(rehearsal)), width=10_000)).splitlines()
     assert len(lines) <= 25
     assert sum("and 8 more like this" in line for line in lines) > 5
 

@@ -89,7 +89,6 @@ WRITERS = {
     "report/markdown.py": {"markdown", "terminal", "log"},
     "report/html.py": {"html"},
     "report/figures.py": {"html"},
-    "report/access.py": {"html"},
     "report/graph.py": {"mermaid", "dot"},
     "report/annotations.py": {"github", "github_property", "uri", "xml"},
     "report/ledger.py": {"xml", "terminal"},

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.report.access import access_document, access_html, access_sheet, access_text
-from reconciler.report.brief import brief
+from reconciler.report.access import access_document, access_sheet
 from reconciler.run.access import FORMS, access_of
 from reconciler.run.loading import now
-from reconciler.text.names import HERE
 
 
 @click.command("access", short_help="Show who can read what, now and after the plan.")
@@ -40,11 +39,5 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
     options = Options.of(screen, parameters)
     with opened(screen, options) as run:
         reviewed, made_at = screen.masked_data(access_of(run, readers)), now()
-    if options.format == "json":
-        screen.document(access_document(reviewed, created_at=made_at))
-    elif options.format == "brief":
-        screen.raw(brief(access_sheet(reviewed)))
-    elif options.format == "html":
-        screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
-    else:
-        screen.out(access_text(reviewed, width=screen.width))
+    document = access_document(reviewed, created_at=made_at)
+    reports.show(screen, options.format, document, partial(access_sheet, reviewed, more="--format json"), created_at=made_at)

@@ -278,8 +278,9 @@ def rehearse_command(
             return replace(planned, operation=replace(planned.operation, limits=limits))
 
         rehearsal = screen.masked_data(rehearse(run, everything=True, limited=limited))
-    write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
-    write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
+    document = rehearsal_document(rehearsal)
+    write_report(folder / "rehearsal.json", screen.masked(as_json(document)))
+    write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(document)))))
     return exits.DONE
 
 

@@ -112,7 +112,8 @@ def command(
         if use is not None:
             use.check_service(run.service)
         rehearsal = screen.masked_data(rehearse(run, use))
-        document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
+        document, made_at = rehearsal_document(rehearsal), now()
+        sheet = partial(rehearsal_sheet, document)
         shown = serve or options.format == "html" or any(name == "html" for name, _ in report)
         texts = asyncio.run(read_texts(run, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
         html = partial(page, document, rehearsal.preview, created_at=made_at.astimezone(HERE), texts=texts)

@@ -1,4 +1,4 @@
-"""The static files of the pages: two styles, an icon, and two pinned scripts. They are read from the package once.
+"""The static files of the pages: three styles, an icon, and two pinned scripts. They are read from the package once.
 
 `POLICY` lets a page load these and nothing else: no other origin, no inline scripts or styles.
 """
@@ -13,10 +13,12 @@ from typing import Final
 
 from reconciler.fleet.pages import links
 from reconciler.report.preview.first_screen import CSS
+from reconciler.report.style import PRODUCT as PRODUCT_FILE
 
 HTMX: Final = "htmx-2.0.11.min.js"
 EVENTS: Final = "htmx-ext-sse-2.2.4.min.js"
 STYLE: Final = "dashboard.css"
+PRODUCT: Final = PRODUCT_FILE.name
 REHEARSAL: Final = CSS.name
 ICON: Final = "icon.svg"
 TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
@@ -51,7 +53,7 @@ def assets() -> dict[str, Asset]:
     """The files by name."""
     folder = files("reconciler.fleet.pages") / "static"
     own = {name: _asset(name, (folder / name).read_bytes()) for name in (HTMX, EVENTS, STYLE, ICON)}
-    return {**own, REHEARSAL: _asset(REHEARSAL, CSS.read_bytes())}
+    return own | {file.name: _asset(file.name, file.read_bytes()) for file in (PRODUCT_FILE, CSS)}
 
 
 def url(name: str) -> str:

@@ -16,9 +16,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.address import Address
-from reconciler.model.rehearsal import MovedUrl, ReaderChange
-from reconciler.report.rehearsal import all_answer, dead_groups, divergence_text, enumerated, moved_groups, reader_groups, short_url, widest
+from reconciler.report.rehearsal import (
+    consequence,
+    dead_groups,
+    done,
+    enumerated,
+    moved_groups,
+    reader_groups,
+    remarks,
+    short_url,
+    widest,
+)
+from reconciler.report.schemas.rehearsal import ReaderChangeData
+from reconciler.report.sheet import Weight
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -108,9 +118,9 @@ def first_screen(document: Data) -> FirstScreen:
     end = moments[-1] if moments else {"deadUrls": 0, "opened": 0, "after": 0}
     at_end = worst is None or worst["after"] == writes
     return FirstScreen(
-        done=_done(document),
+        done=done(document),
         lead=_lead(document),
-        end="" if at_end else f"At the end, {_consequence(end, document['unread'])}.",
+        end="" if at_end else f"At the end, {consequence(end, document)}.",
         worst=worst["after"] if worst else 0,
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
@@ -148,13 +158,6 @@ def environment() -> Environment:
 # -- sentences ---------------------------------------------------------------------------------------------------------------------
 
 
-def _done(document: Data) -> str:
-    as_planned = not (document["failures"] or document["divergences"])
-    undo = document["undo"]
-    left = "an undo takes everything back" if undo["exact"] else f"an undo leaves {count(len(undo['leftovers']), 'difference')}"
-    return f"{count(document['requests']['apply'], 'request')} on a copy, {'as planned' if as_planned else 'not as planned'}; {left}"
-
-
 def _lead(document: Data) -> str:
     worst, writes = document["worst"], document["requests"]["apply"]
     if not writes:
@@ -164,15 +167,7 @@ def _lead(document: Data) -> str:
     if worst is None:
         return "Nobody can read more, and every published URL answers, at every moment."
     when = "At the end" if worst["after"] == writes else f"If it stops after request {worst['after']:,} of {writes:,}"
-    return f"{when}, {_consequence(worst, document['unread'])}."
-
-
-def _consequence(moment: Data, unread: Sequence[str]) -> str:
-    dead, opened, whom = moment["deadUrls"], moment["opened"], enumerated(moment.get("deadFor", ()))
-    urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" if dead else all_answer(not unread)
-    urls += f" to {whom}," if dead and whom else ""
-    known = " of what could be read" if unread and not opened else ""
-    return f"{urls} and {count(opened, 'object') if opened else 'nobody'} can {'be read by somebody new' if opened else 'read more'}{known}"
+    return f"{when}, {consequence(worst, document)}."
 
 
 def _bars(moments: Sequence[Data], worst: Data | None) -> list[ChartBar]:
@@ -191,19 +186,14 @@ def _bars_say(worst: Data | None, writes: int) -> str:
     return f"URLs that answer 404 after each of {count(writes, 'request')}" + (f"; request {worst['after']} is the worst" if worst else "")
 
 
-def _title(change: ReaderChange) -> str:
-    return change.title or str(change.address or change.kind)
+def _title(change: ReaderChangeData) -> str:
+    return change["title"] or change["address"] or change["kind"]
 
 
-def _changes(rows: Sequence[Data]) -> list[ReaderChange]:
-    parsed = {address: Address.parse(address) for address in {row["address"] for row in rows} if address is not None}
-    return [ReaderChange(row["reader"], row["kind"], row["title"], parsed.get(row["address"]), row["who"]) for row in rows]
-
-
-def _reader_lines(changes: Sequence[ReaderChange]) -> list[Line]:
+def _reader_lines(changes: Sequence[ReaderChangeData]) -> list[Line]:
     alike: dict[str, set[tuple[str, str]]] = {}
     for change in changes:
-        alike.setdefault(_title(change), set()).add((change.kind, str(change.address)))
+        alike.setdefault(_title(change), set()).add((change["kind"], str(change["address"])))
     several = {title: f"{title} ({len(objects)} objects)" for title, objects in alike.items() if len(objects) > 1}
     lines = []
     for readers, titles in reader_groups(changes, _title):
@@ -213,9 +203,8 @@ def _reader_lines(changes: Sequence[ReaderChange]) -> list[Line]:
     return lines
 
 
-def _readers(title: str, rows: Sequence[Data], tone: str, unread: Sequence[str]) -> Column:
-    changes = widest(_changes(rows))
-    lines = _reader_lines(changes)
+def _readers(title: str, rows: Sequence[ReaderChangeData], tone: str, unread: Sequence[str]) -> Column:
+    lines = _reader_lines(widest(rows))
     objects = len({(row["kind"], row["title"], row["address"]) for row in rows})
     none = "Not all known" if unread else "None"
     return Column(title, count(objects, "object") if rows else none, tone if rows else "quiet", lines[:NAMED], max(0, len(lines) - NAMED))
@@ -250,9 +239,11 @@ def _urls(document: Data) -> Column:
                 + (f", with {count(below, 'URL')} below it" if below else ""),
             )
         )
-    for before, after, inside in moved_groups([MovedUrl(**url) for url in urls["moved"]]):
+    for before, after, inside in moved_groups(urls["moved"]):
         alone = len(inside) == 1
-        (site, path), (to, place) = (_place(url, sites) for url in ((inside[0].before, inside[0].after) if alone else (before, after)))
+        (site, path), (to, place) = (
+            _place(url, sites) for url in ((inside[0]["before"], inside[0]["after"]) if alone else (before, after))
+        )
         if not site:  # the site had another URL
             path, place = short_url(before), short_url(after)
         where = to if site in ("", to) else f"from {site} to {to}"
@@ -301,17 +292,8 @@ def _card(site: Data, unread: Sequence[str]) -> SiteCard:
 
 
 def _notes(document: Data) -> list[Note]:
-    notes = [
-        Note(
-            "Reconciler did something other than planned: please report it",
-            [divergence_text(entry) for entry in document["divergences"]],
-            urgent=True,
-        ),
-        Note("Apply would refuse this", document["refusals"], urgent=True),
-        Note("Failed on the copy", document["failures"], urgent=True),
-        Note("A second plan is not empty", document["remaining"], urgent=True),
-        Note("An undo does not bring this back", document["undo"]["leftovers"]),
-        Note("Could not be read, and is not part of the copy", document["unread"]),
-        Note("Assumed about the service", document["assumptions"]),
+    return [
+        Note(title[0].upper() + title[1:], said, urgent=weight <= Weight.HINDERED)
+        for title, _, _, weight, said in remarks(document)
+        if said
     ]
-    return [note for note in notes if note.sentences]

@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from reconciler.report.preview.first_screen import CSS, FOLDER, environment, rendered
+from reconciler.report.style import PRODUCT
 from reconciler.text.escape import as_json
 
 TO_SITE: Final = "#/site/"
@@ -66,7 +67,7 @@ def page(
 
 
 def style() -> str:
-    return CSS.read_text(encoding="utf-8") + _static("preview.css")
+    return PRODUCT.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8") + _static("preview.css")
 
 
 def policy(*, live: bool) -> str:
