@@ -16,17 +16,18 @@ from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused
-from reconciler.model import Action, Cause, Plan
+from reconciler.model import Plan
 from reconciler.model.drift import DriftClass, DriftGroup
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import listed
 from reconciler.run.connection.connecting import current_user
-from reconciler.run.drift.groups import CommandLine, delete_line
+from reconciler.run.drift.groups import CommandLine, delete_line, pending_edits
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.saved import plan_file
 from reconciler.run.saved.origin import origin
+from reconciler.run.saved.use import use_of
 from reconciler.run.stages import Planned, narrow
 from reconciler.text.names import HERE, did_you_mean, one_of
 
@@ -95,6 +96,8 @@ def save_revert(
     digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
     plan_file.write(run.voice, path, reverting, inputs=inputs, digests=digests, created_at=now())
     screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
+    for refused in reverting.refusals(use_of(run.voice, targeted.operation, plan_file.read(path)).limits):
+        screen.warn(f"apply would refuse it: {refused.message}; {refused.hint}", id=refused.id)
 
 
 def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> None:
@@ -104,13 +107,9 @@ def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> N
     if others:
         names = listed(list(map(str, others)), NAMED)
         raise Refused(f"what puts this back also changes {names}", id="RC-not-reverted", hint=by_hand)
-    created = {Action.CREATE, Action.RESTORE, Action.REPLACE, Action.ADOPT}  # all values of such an object are declared again
-    existing = [change for change in plan.changes if created.isdisjoint(change.actions)]
-    yours = [(change.address, delta) for change in existing for delta in change.fields if delta.cause is Cause.YOURS]
-    declared = [f"{address}.{delta.name}" for address, delta in yours if delta.note is None]
-    if declared:
-        names = listed(declared, NAMED)
-        raise Refused(f"the same requests would also apply changes of your files: {names}", id="RC-not-reverted", hint=by_hand)
+    if edits := pending_edits(plan, addresses):
+        wrong = f"the same requests would also apply changes of your files: {listed(edits, NAMED)}"
+        raise Refused(wrong, id="RC-not-reverted", hint=by_hand)
     if not plan.steps and not plan.changes:
         raise Refused("no request puts this back", id="RC-not-reverted", hint=f"See why: {options.command_line('plan')}")
 

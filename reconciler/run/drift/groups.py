@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
-from reconciler.address import bare
+from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.errors import UsageError
-from reconciler.model import Unmanaged
+from reconciler.model import Action, Cause, Plan, Unmanaged
 from reconciler.model.drift import Drift, DriftGroup
 from reconciler.report.drift_groups import OtherWay, group_text
+from reconciler.report.words import listed
 from reconciler.run.stages import Planned
 from reconciler.text.names import did_you_mean
+
+NAMED: Final = 5  # fields of a sentence
 
 CommandLine = Callable[[str], str]
 """Returns the command line of a command, with what its user typed about the service and the project."""
@@ -43,7 +47,19 @@ def instead_of_plans(line_of: CommandLine, planned: Planned, groups: Sequence[Dr
         elif changed.isdisjoint(group.addresses) and all(resource.place is None for resource in group.resources):
             why = next((f": {blocked[address]}" for address in group.addresses if address in blocked), "")
             ways[group.id] = OtherWay("", f"No request puts {group.addresses[0]} back{why}.")
+        elif edits := pending_edits(planned.plan, group.addresses):
+            sentence = f"What puts {group.addresses[0]} back also applies changes of your files: {listed(edits, NAMED)}."
+            ways[group.id] = OtherWay("", sentence)
     return ways
+
+
+def pending_edits(plan: Plan, addresses: Collection[Address]) -> list[str]:
+    """ADDRESS.field of what the files change of existing objects, also where somebody changed it outside: what puts these addresses back
+    applies it."""
+    created = {Action.CREATE, Action.RESTORE, Action.REPLACE, Action.ADOPT}  # all values of such an object are declared again
+    existing = [change for change in plan.changes if change.address in addresses and created.isdisjoint(change.actions)]
+    yours = [(change.address, delta) for change in existing for delta in change.fields if delta.cause in (Cause.YOURS, Cause.BOTH)]
+    return [f"{address}.{delta.name}" for address, delta in yours if delta.note is None]
 
 
 def delete_line(line_of: CommandLine, planned: Planned, unmanaged: Unmanaged) -> str | None:
