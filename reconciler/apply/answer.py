@@ -64,11 +64,11 @@ class Expectations:
     def note_created(self, observed: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
         self.simulation.add_created(observed)
-        self._note_earlier((observed.kind, observed.id), observed.values)
+        self._note_earlier(observed.key, observed.values)
         self._rearranged(observed, self.simulation.gather(self.kinds[observed.kind], observed.id))
-        self.loose[(observed.kind, observed.id)] |= {name for name, value in observed.values.items() if value is UNSET}
-        self._read[(observed.kind, observed.id)] = at
-        self._created[(observed.kind, observed.id)] = at
+        self.loose[observed.key] |= {name for name, value in observed.values.items() if value is UNSET}
+        self._read[observed.key] = at
+        self._created[observed.key] = at
 
     def note_written(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
@@ -102,7 +102,7 @@ class Expectations:
 
     def created_since(self, at: float, observed: Observed) -> bool:
         """Whether this run created the object, or what contains it, after that time."""
-        keys = ((observed.kind, observed.id), *observed.within.items())
+        keys = (observed.key, *observed.within.items())
         return any(self._created.get(key, float("-inf")) > at for key in keys)
 
     def note_in_doubt(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
@@ -364,7 +364,7 @@ class Answers:
     def _track(self, binding: Binding, observed: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
-        self.addresses[binding.kind, binding.id] = binding.address
+        self.addresses[binding.key] = binding.address
         self.expected.note_created(observed, self.writer.monotonic())
 
 

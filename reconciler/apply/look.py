@@ -67,7 +67,7 @@ class _ObjectSurvey(Survey):
         wave: list[Awaitable[None]] = []
         several: dict[tuple[str, str], list[list[Observed]]] = defaultdict(list)
         for (name, outer, _), group in groups.items():
-            if ordered.isdisjoint((observed.kind, observed.id) for observed in group) or self._listing(self.kinds[name], group[0]) is None:
+            if ordered.isdisjoint(observed.key for observed in group) or self._listing(self.kinds[name], group[0]) is None:
                 several[name, outer].append(group)
             else:
                 wave += self._siblings(group, ordered)
@@ -85,7 +85,7 @@ class _ObjectSurvey(Survey):
         """Siblings, by their listing or each by itself."""
         kind = self.kinds[group[0].kind]
         reading = self._listing(kind, group[0])
-        few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((observed.kind, observed.id) for observed in group)
+        few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint(observed.key for observed in group)
         if reading is None or (few and kind.by_id is not None):
             return [task for observed in group for task in self._by_itself(kind, observed)]
         scope = self._stands(kind, group[0]) or group[0].within.get(kind.within or "")
@@ -109,11 +109,7 @@ class _ObjectSurvey(Survey):
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """Requests by id for objects that the listing no longer showed: they may be in another location."""
-        lost = [
-            observed
-            for observed in objects
-            if observed.id not in self._objects[observed.kind] and (observed.kind, observed.id) not in self._absent
-        ]
+        lost = [observed for observed in objects if observed.id not in self._objects[observed.kind] and observed.key not in self._absent]
         return [task for observed in lost for task in self._by_itself(self.kinds[observed.kind], observed)]
 
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
@@ -174,8 +170,8 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, StepR
         return None
     steps = [result.step for _, result in sorted(results.items()) if result.status is StepStatus.DONE]
     simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
-    objects = {(observed.kind, observed.id): observed for step in steps for observed in written.by(step)}
-    objects |= {(observed.kind, observed.id): observed for observed in written.rearranged()}
+    objects = {observed.key: observed for step in steps for observed in written.by(step)}
+    objects |= {observed.key: observed for observed in written.rearranged()}
     now = await look(task.writer, task.kinds, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}

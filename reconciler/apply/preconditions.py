@@ -194,7 +194,7 @@ class Preconditions:
         """One reading for every step that waits."""
         waiting = dict(self._waiting)  # a copy: steps keep arriving while this reads, and wait for the next one
         targets = {step.id: observed for step in waiting.values() if (observed := self._target(step)) is not None}
-        keys = {id: (observed.kind, observed.id) for id, observed in targets.items()}
+        keys = {id: observed.key for id, observed in targets.items()}
 
         # Objects that are deleted or transferred with their contents are read whatever their age.
         containers = {id: observed for id, observed in targets.items() if self._unseen_inside(waiting[id])}
@@ -207,7 +207,7 @@ class Preconditions:
         gates = self._outdated_among((key for step in waiting.values() for key in step.gates), outdated)
         relied = self._outdated_among((key for step in waiting.values() for key in step.relies), outdated)
         extra = (*children, *(end for pair in ends.values() for end in pair))
-        objects = {**outdated, **{(observed.kind, observed.id): observed for observed in extra}, **gates, **relied}
+        objects = {**outdated, **{observed.key: observed for observed in extra}, **gates, **relied}
 
         # The order of siblings costs a list of its own; only what this run moves is compared in it.
         ordered = {keys[id] for id in targets if waiting[id].address in self._moved} & set(outdated)

@@ -44,8 +44,7 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
         state = journal.state()
         intent = next((binding for binding in state.intents if (binding.id, binding.run) == (ending.intent, run)), None)
         # A later run may have tracked the object at another address, or settled the request. What it recorded is newer.
-        bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-        if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
+        if intent is None or any(state.addresses.get(binding.key, binding.address) != binding.address for binding in ending.bind):
             continue
         bind = tuple(_binding_with_values(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
         journal.settle([replace(ending, bind=bind)])
@@ -168,7 +167,7 @@ class _Recovery:
         self.end(intent, "not-sent", f"{intent.address}: {what}")
 
     def _tracked_objects(self) -> frozenset[tuple[str, str]]:
-        return frozenset((binding.kind, binding.id) for binding in self.bindings.values())
+        return frozenset(binding.key for binding in self.bindings.values())
 
     def _doubt(self, intents: Sequence[Intent], objects: Sequence[Observed]) -> bool:
         listing = ", ".join(f"{item.id} ({title(item)!r})" for item in objects)

@@ -141,7 +141,7 @@ class _ReadBack:
         self.not_visible: dict[Address, None] = {}
 
     def _now(self, binding: Binding) -> Observed | None:
-        return self.actual.find(binding.kind, binding.id)
+        return self.actual.find(*binding.key)
 
     def unread(self, address: Address) -> bool:
         """Whether it is unknown whether the writes to an object took effect."""
@@ -205,16 +205,16 @@ class _ReadBack:
 
     def _missing(self, address: Address, binding: Binding) -> Iterator[Edited]:
         """That an object no longer exists, unless this run created or restored it."""
-        now, before = self._now(binding), self.before.find(binding.kind, binding.id)
+        now, before = self._now(binding), self.before.find(*binding.key)
         was_deleted = before is not None and before.deleted_at is not None
-        if was_deleted if now is not None else self.answers.expected.is_new((binding.kind, binding.id)):
+        if was_deleted if now is not None else self.answers.expected.is_new(binding.key):
             self.not_visible[address] = None
         else:
             yield Edited(address, None, says=GONE if now is None else DELETED)
 
     def _changed(self, address: Address, binding: Binding, field: Field, before: Any, after: Any) -> Iterator[Edited]:
         """That a field has another value, unless it is the one from before a write of this run."""
-        if self.answers.expected.is_earlier(field, (binding.kind, binding.id), after):
+        if self.answers.expected.is_earlier(field, binding.key, after):
             self.not_visible[address] = None
         else:
             yield Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.hides(before) or field.hides(after))

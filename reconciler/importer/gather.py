@@ -157,7 +157,7 @@ class Gathered:
 
     def _age(self, observed: Observed) -> tuple[str, int, str]:
         """The sort key: older objects first; those of the same time in the order of a listing."""
-        return str(observed.raw.get("createdAt", "")), self._order.get((observed.kind, observed.id), 0), observed.id
+        return str(observed.raw.get("createdAt", "")), self._order.get(observed.key, 0), observed.id
 
     def _set_node(self, item: GatheredObject) -> None:
         """Find the node that contains an object."""

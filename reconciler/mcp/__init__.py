@@ -2,7 +2,7 @@
 
 client --JSON-RPC on stdin--> server --> tools: the table of what can be called
                                 |           |
-                                |           v  in a thread, with a CallScreen that prints nothing
+                                |           v  in a thread, with a CallVoice that prints nothing
                                 |         the functions that the commands call, with a client that sends only GET
                                 |           |
                                 |           v  BriefParts: lines, the worst first

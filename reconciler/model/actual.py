@@ -28,6 +28,11 @@ class Observed:
     deleted_at: datetime | None = None
     unreadable: tuple[str, ...] = ()
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its kind and id."""
+        return self.kind, self.id
+
 
 @dataclass(frozen=True)
 class Unknown:

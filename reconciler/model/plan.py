@@ -333,8 +333,10 @@ class Plan:
     forbidden: tuple[ForbiddenRequest, ...] = ()
     # Sentences for the reader.
     notes: tuple[str, ...] = ()
-    # How many declared objects are managed, which the limits of deletions are a share of.
+    # How many declared objects are managed.
     managed: int = 0
+    # How many objects are managed before it, also those that this run leaves alone: a limit of deletions is a share of them.
+    managed_before: int = 0
     # How many addresses that this run leaves alone have something pending; None where it is about all of them.
     outside: int | None = None
     # By address: every field of an existing object that is not as declared, including those for which nothing can be sent (`note`: why).

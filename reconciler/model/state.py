@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal
 
 from reconciler.address import Address
@@ -74,6 +75,11 @@ class Binding:
     protected: bool = False
     # Where it was last placed among the managed siblings; None where it never was.
     place: Position | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The kind and id of the object."""
+        return self.kind, self.id
 
 
 @dataclass(frozen=True)
@@ -218,6 +224,11 @@ class State:
     deleted: Mapping[Address, tuple[str, str]] = field(default_factory=dict)
     # What each other project in the same environment tracks on the same service, with its id.
     projects: Mapping[str, Mapping[Address, str]] = field(default_factory=dict)
+
+    @cached_property
+    def addresses(self) -> Mapping[tuple[str, str], Address]:
+        """The addresses of the tracked objects, by kind and id."""
+        return {binding.key: address for address, binding in self.bindings.items()}
 
 
 class RunStatus(StrEnum):

@@ -110,8 +110,8 @@ class Survey(Readings):
     def _lists_of_makers(self, matches: Matches) -> list[Awaitable[None]]:
         """The lists of objects that have results, in each container with an unmanaged object that may be such a result."""
         # A result is not listed as one: only the list of what made it names it. Pruning without that list would delete the result.
-        wave, managed = [], {(binding.kind, binding.id) for binding in self.state.bindings.values()}
-        managed |= {(self.desired.resources[address].kind, id) for address, id in matches.ids.items()}
+        wave = []
+        managed = self.state.addresses.keys() | {(self.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         for maker, name in makers(self.kinds):
             scopes = {
                 observed.within.get(maker.within or "")

@@ -22,13 +22,13 @@ from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import CheckResult, Concern, HealthChecks, Observed
+from reconciler.observe.pages import listed_pages
 from reconciler.plan.checks import (
     Shown,
     beginnings,
     broken_links,
     largest,
     no_start,
-    pages,
     search_misses,
     searched,
     stale_pages,
@@ -156,7 +156,7 @@ class _Asking:
         if key not in self._trees:
             assert kind.pages is not None
             try:
-                listed = pages(kind.pages.heading, await self._body(kind.pages.tree, observed, {}))
+                listed = listed_pages(await self._body(kind.pages.tree, observed, {}), kind.pages.heading)
                 self._trees[key] = f"{self.inputs.called(key)}: the response is not a tree of pages" if listed is None else listed
             except ServiceError as error:
                 self._trees[key] = self._failed(kind, observed, error)

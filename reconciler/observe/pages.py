@@ -66,22 +66,30 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
 def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:
     """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a page has no id or path. `heading`: the
     type of pages without a URL."""
-    pages: list[Page] = []
+    pages, listed = [], listed_pages(body, heading)
+    if listed is None:
+        return None
+    for raw in listed:
+        id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
+        if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
+            return None
+        pages.append(Page(id, title if isinstance(title, str) else "", path.strip("/")))
+    return tuple(pages)
+
+
+def listed_pages(body: Any, heading: str) -> list[Mapping[str, Any]] | None:
+    """All pages with a text in an answer, at any depth, in the order of readers; None where it is not a tree of pages. `heading`: the type
+    of pages without a text."""
+    pages: list[Mapping[str, Any]] = []
     waiting = _nested(body)
     while waiting:
         raw = waiting.pop()
-        if not isinstance(raw, Mapping):
+        inside = _nested(raw) if isinstance(raw, Mapping) and raw.get("pages") is not None else []
+        if not isinstance(raw, Mapping) or inside is None:
             return None
-        inside = _nested(raw) if raw.get("pages") is not None else []
-        if raw.get("type") != heading:
-            id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
-            if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
-                return None
-            pages.append(Page(id, title if isinstance(title, str) else "", path.strip("/")))
-        if inside is None:
-            return None
+        pages += [raw] if raw.get("type") != heading else []
         waiting += inside
-    return None if waiting is None else tuple(pages)
+    return None if waiting is None else pages
 
 
 def _nested(raw: Any) -> list[Any] | None:

@@ -304,7 +304,7 @@ def unmanaged_cascades(world: World, removals: Mapping[Address, Removal], changi
     while waiting:
         outer, address = waiting.pop()
         for observed in world.contents.deleted_directly(outer):
-            key = (observed.kind, observed.id)
+            key = observed.key
             if observed.deleted_at is not None or key in deleted or key in deletions or (*outer, observed.kind) in kept:
                 continue
             container = address if world.kinds[observed.kind].within == outer[0] else address.container
@@ -318,7 +318,7 @@ def unmanaged_cascades(world: World, removals: Mapping[Address, Removal], changi
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:
     held = {(desired.resources[address].kind, id) for address, id in matches.ids.items()}
-    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | service_copies(kinds, actual.objects)
+    held |= state.addresses.keys() | state.foreign | service_copies(kinds, actual.objects)
     return tuple(
         Unmanaged(name, observed.id, title(observed))
         for name in kinds

@@ -53,27 +53,6 @@ def broken_links(inputs: HealthInputs, kind: Kind, observed: Observed, body: Any
 # -- pages ---------------------------------------------------------------------------------------------------------------------------
 
 
-def pages(heading: str, body: Any) -> list[Mapping[str, Any]] | None:
-    """All pages with a text in an answer, at any depth; None for an answer that is not a tree of pages.
-
-    `heading`: the type of pages without a text.
-    """
-    top = at(body, "pages")
-    if not isinstance(top, list):
-        return None
-    listed: list[Mapping[str, Any]] = []
-    ahead = list(reversed(top))
-    while ahead:
-        page = ahead.pop()
-        if not isinstance(page, Mapping):
-            return None
-        if page.get("type") != heading:
-            listed.append(page)
-        inner = page.get("pages")
-        ahead += reversed(inner) if isinstance(inner, list) else []
-    return listed
-
-
 def stale_pages(inputs: HealthInputs, kind: Kind, observed: Observed, listed: Sequence[Mapping[str, Any]], days: int) -> Iterator[Concern]:
     """A concern where nobody changed pages of an object for so many days. A page without a time is not judged."""
     before = inputs.now - timedelta(days=days)

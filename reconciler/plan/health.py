@@ -326,11 +326,10 @@ def _consented(inputs: HealthInputs, drifted: list[Drifted]) -> Objects | None:
         changed = changed or bool(known)
     made = service_copies(inputs.kinds, inputs.actual.objects)
     # What is tracked and no longer declared was consented to when it was applied; until a plan deletes it, it is public on purpose.
-    tracked = {(binding.kind, binding.id) for binding in inputs.state.bindings.values()}
     for name, some in inputs.actual.objects.items():
         if _leads(inputs.kinds[name]):
             for id in some:
-                if not any((name, id) in known for known in (inputs.managed, tracked, made)):
+                if not any((name, id) in known for known in (inputs.managed, inputs.state.addresses, made)):
                     del objects[name][id]
                     changed = True
     return objects if changed else None

@@ -124,7 +124,7 @@ def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Ite
     """The objects with the values that the service derives for them and those that only the project declares."""
     taken = {(kind, _within(observed), name, value) for kind, observed, name, value in _unique(kinds, shown)}
     for address, binding in state.bindings.items():
-        kind, observed = kinds[binding.kind], shown.find(binding.kind, binding.id)
+        kind, observed = kinds[binding.kind], shown.find(*binding.key)
         declared = desired.resources.get(address)
         if observed is None or declared is None:
             continue

@@ -62,8 +62,8 @@ def losses(kinds: Kinds, plan: Plan, actual: Actual, ids: Mapping[Address, str])
     if not direct:
         return ()
     readers = _other_readers(plan)
-    addresses = {(kinds.of(address).name, id): address for address, id in ids.items()}
-    called = caller(kinds, {**addresses, **{key: change.address for key, (change, _) in direct.items()}}, actual.objects, actual.objects)
+    changed = {key: change.address for key, (change, _) in direct.items()}
+    called = caller(kinds, {**kinds.addresses(ids), **changed}, actual.objects, actual.objects)
     all_lost: dict[Key, WorkEffect] = {}
     inner = _inside(kinds, actual, [key for key in direct if content_kinds(kinds, kinds[key[0]])])
     for key, (_, effects) in direct.items():

@@ -130,18 +130,20 @@ def plan(
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, tracked)
+    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, state.addresses)
     partial = selection != Selection() or bool(deferred)
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-    addresses = {**tracked, **{(kinds.of(address).name, id): address for address, id in matches.ids.items()}}
-    urls = _site_urls(kinds, desired, before, run, disclosed, caller(kinds, addresses, before.objects, before.objects))
+    called = caller(kinds, {**state.addresses, **kinds.addresses(matches.ids)}, before.objects, before.objects)
+    urls = _site_urls(kinds, desired, before, run, disclosed, called)
 
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
+    removals_of_all = {**decisions.removals, **decisions.left_alone}.values()
+    deleted = [entry for entry in removals_of_all if isinstance(entry, Removal) and entry.deletes and entry.replaces is None]
+    managed = sum(not resource.implied and (at in matches.ids or at in state.bindings) for at, resource in desired.resources.items())
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
@@ -191,10 +193,8 @@ def plan(
         ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
-        managed=sum(
-            not resource.implied and (address in matches.ids or address in state.bindings)
-            for address, resource in desired.resources.items()
-        ),
+        managed=managed,
+        managed_before=managed + len(deleted),
     )
 
 

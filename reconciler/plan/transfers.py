@@ -173,11 +173,10 @@ def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Ad
 def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that includes unmanaged objects."""
     drafts, _ = decisions.of_this_run()
-    tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
     for root, inside in world.transferred.roots.items():
         if root not in drafts or not drafts[root].active:
             continue
-        some = [world.actual.find(*key) for key in inside if key not in tracked]
+        some = [world.actual.find(*key) for key in inside if key not in world.state.addresses]
         names = [f"{observed.kind} {title(observed)!r} ({bare(observed.id)})" for observed in some if observed is not None]
         if names:
             more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
@@ -357,7 +356,7 @@ class _Obstacles:
                 )
         for _, id in sorted(transferred):
             for observed in self.referring.get(id, ()):
-                key = (observed.kind, observed.id)
+                key = observed.key
                 if key in transferred:
                     continue
                 removals = self.removals.get(key, [])

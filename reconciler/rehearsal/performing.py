@@ -53,7 +53,7 @@ from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits, Operation
 from reconciler.run.saved.use import Use
-from reconciler.run.stages import Planned
+from reconciler.run.stages import Planned, checked
 from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.run.voice import Voice
 from reconciler.state import Store
@@ -64,10 +64,10 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: Use | None = None, *, everything: bool = False, check: Callable[[Planned], None] = lambda planned: None
+    run: Run, use: Use | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:  # fmt: skip
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
-    from all that exists. `check`: called with the plan before anything is copied; may raise.
+    from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
 
     Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
@@ -78,11 +78,11 @@ def rehearse(
         document = store.pull()
         with run.reading(), use.fitting() if use is not None else nullcontext():
             planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
-        check(planned)
+        planned = limited(planned)
         if use is not None:
             approval = use.valid(planned, project, store)
             planned, operation = approval.planned, operation.only(approval.only)
-    refusals = _refusals(planned, use.limits if use is not None else operation.limits)
+    refusals = _refusals(planned, use.limits if use is not None else planned.operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
@@ -105,7 +105,7 @@ async def _read(run: Run, reader: Reader, wanted: Any, everything: bool) -> tupl
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     with reader.keeping() as answers:
         # The copy needs the trees of pages too, so that those of the state would save no request.
-        planned = await run.make(reader, everything=everything, kept=lambda keys: {})
+        planned = checked(await run.make(reader, everything=everything, kept=lambda keys: {}))
     read = await read_living(reader, run.kinds, root_ids(run.project.desired), wanted, earlier=dict(answers))
     # What only the plan asked for, such as an object by its id.
     unknown = planned.actual.unknown

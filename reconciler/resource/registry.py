@@ -112,6 +112,10 @@ class Kinds(Mapping[str, Kind]):
         """The kind of an address. Raises `KeyError` for a kind that is not declared."""
         return self.roots[0] if address.kind is None else self[address.kind]
 
+    def addresses(self, ids: Mapping[Address, str]) -> dict[tuple[str, str], Address]:
+        """The addresses by kind and id. `ids`: of objects, by address."""
+        return {(self.of(address).name, id): address for address, id in ids.items()}
+
     def container(self, address: Address, kind: str) -> Address:
         """The container of that kind around an address (itself included). Raises `KeyError` if there is none."""
         at: Address | None = address

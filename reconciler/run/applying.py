@@ -29,7 +29,7 @@ from reconciler.run.loading import keyed
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
 from reconciler.run.redirect_files import check_redirects, settled_redirects
-from reconciler.run.stages import Planned, PlanSource, checked, make, tracked
+from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 from reconciler.urls.planned import private_moves, with_redirects
@@ -224,7 +224,7 @@ class ApplySession:
 
     async def _read_ledger(self, actual: Actual) -> AnsweringUrls:
         known = self.journal.url_digests()
-        called = caller(self.kinds, tracked(self.journal.state()), actual.objects, actual.objects)
+        called = caller(self.kinds, self.journal.state().addresses, actual.objects, actual.objects)
         reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
         self.journal.keep_trees(trees)
         # What could not be read may still be published.

@@ -13,7 +13,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
+from reconciler.model import Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
 from reconciler.run.operation import Limits
 from reconciler.urls.planned import patterns_of_dead
 from reconciler.urls.redirects import is_named
@@ -59,9 +59,8 @@ def _violated_rules(plan: Plan, desired: Desired, limits: Limits) -> Refused | N
 
 def _deletions(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
     own, changes = desired.guards, deletes(plan)
-    managed = plan.managed + sum(1 for change in changes if Action.DELETE in change.actions and change.address not in desired.resources)
-    most = max(own.max_delete_at_least, int(managed * own.max_delete_percent / 100))
-    rule = f"maxDelete ({own.max_delete_percent:g} % of {managed}, at least {own.max_delete_at_least}) allows {most}"
+    most = max(own.max_delete_at_least, int(plan.managed_before * own.max_delete_percent / 100))
+    rule = f"maxDelete ({own.max_delete_percent:g} % of {plan.managed_before}, at least {own.max_delete_at_least}) allows {most}"
     if limits.deletions is not None:
         most, rule = limits.deletions, f"this run may delete {limits.deletions}"
     if len(changes) <= most:

@@ -95,7 +95,7 @@ class Planned:
     @property
     def objects(self) -> dict[tuple[str, str], Address]:
         """The addresses of the objects that are tracked, or that a resource is, by kind and id."""
-        return {**tracked(self.state), **{(self.kinds.of(address).name, id): address for address, id in self.matches.ids.items()}}
+        return {**self.state.addresses, **self.kinds.addresses(self.matches.ids)}
 
 
 @dataclass(frozen=True)
@@ -294,11 +294,6 @@ STAGES: Final[tuple[Stage, ...]] = (
 # -- a plan that nobody applies ----------------------------------------------------------------------------------------------------------
 
 
-def tracked(state: State) -> dict[tuple[str, str], Address]:
-    """The addresses of the tracked objects, by kind and id."""
-    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-
-
 def checked(planned: Planned) -> Planned:
     """The same. Raises `Refused` where an outage is likelier than that so many objects were deleted."""
     believable(planned.matches, planned.desired, accept=planned.operation.limits.gone)
@@ -308,6 +303,6 @@ def checked(planned: Planned) -> Planned:
 async def present(reader: Reader, kinds: Kinds, desired: Desired, state: State, kept: KeptTrees) -> Plan:
     """A plan without changes, with what answers now. Sends GET requests alone."""
     actual = await observe(reader, kinds, desired, state)
-    called = caller(kinds, tracked(state), actual.objects, actual.objects)
+    called = caller(kinds, state.addresses, actual.objects, actual.objects)
     now, _ = await read_answering(reader, kinds, actual, called, kept)
     return Plan(desired.project, desired.environment, site_urls=SiteUrls(answering_before=now, answering_after=now))

@@ -266,7 +266,7 @@ class Journal:
             if state_changes:
                 write_state_changes(connection, self._state, state_changes, run=self.run, at=self._now())
         changed = {(state_change.kind, state_change.id) for state_change in state_changes}
-        self._recorded += sum(1 for binding in bind if (binding.kind, binding.id) not in changed)
+        self._recorded += sum(1 for binding in bind if binding.key not in changed)
 
     def remember_rules(self, rules: Rules) -> None:
         """Record the rules under which the project was applied."""

@@ -114,7 +114,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
-        former=former(others, scope, {(binding.kind, binding.id) for binding in bound.values()}),
+        former=former(others, scope, {binding.key for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
         readdressed=read_readdressed(connection, state, by=by) if unfinished else frozenset(),

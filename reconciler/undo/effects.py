@@ -166,13 +166,12 @@ def transferred_back(
         if state_change.old is not None and roots.get(state_change.old.root, state_change.old.root) != state_change.address.root
     }
     back: dict[Address, Address] = {}
-    holders = {(binding.kind, binding.id): at for at, binding in state.bindings.items()}
     for change in done.values():
         if change.left is None:
             continue
-        if _is_back(change, state, actual, holders):
+        if _is_back(change, state, actual, state.addresses):
             continue
-        reason = _why_not(kinds, change, state, actual, holders)
+        reason = _why_not(kinds, change, state, actual, state.addresses)
         if reason is None:
             back |= {new: old for old, new in change.carried.items() if new in state.bindings}
         else:

@@ -33,7 +33,7 @@ class ObservedObject:
 def tracked_objects(kinds: Kinds, state: State, actual: Actual) -> dict[Address, ObservedObject]:
     """Every tracked object of a known kind."""
     return {
-        address: ObservedObject(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
+        address: ObservedObject(address, kinds[binding.kind], binding.id, binding, actual.find(*binding.key))
         for address, binding in state.bindings.items()
         if binding.kind in kinds
     }

@@ -24,7 +24,6 @@ def tracked_again(
     """(objects that the run stopped tracking and nobody tracks now, to be adopted again; those that cannot be)."""
     again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []
-    holders = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
     for state_change in sorted(state_changes, key=lambda state_change: state_change.address):
         if state_change.what is not What.FORGET or state_change.kind not in kinds:
             continue
@@ -33,10 +32,10 @@ def tracked_again(
             state_change.address.container,
             actual.find(state_change.kind, state_change.id),
         )
-        if holders.get(key) == state_change.address:
+        if state.addresses.get(key) == state_change.address:
             continue
-        if key in holders:
-            reason = f"it is tracked as {holders[key]} now"
+        if key in state.addresses:
+            reason = f"it is tracked as {state.addresses[key]} now"
         elif key in state.foreign:
             reason = "another project manages it now"
         elif state_change.address in state.bindings:
@@ -99,7 +98,6 @@ class _Back:
 
     def inverse(self) -> tuple[tuple[StateChange, ...], list[Cannot]]:
         self.cannot: list[Cannot] = []
-        self.holders = {(binding.kind, binding.id): address for address, binding in self.state.bindings.items()}
         forgets = self._forgets()
         self.staying -= {state_change.address for state_change in forgets}
         renames = self._renames()
@@ -113,7 +111,7 @@ class _Back:
         adopted = {
             state_change.address: state_change
             for state_change in self._mine(What.ADOPT)
-            if self.holders.get((state_change.kind, state_change.id)) == state_change.address
+            if self.state.addresses.get((state_change.kind, state_change.id)) == state_change.address
         }
         for address in list(adopted):
             if address in self.removed:
@@ -134,7 +132,7 @@ class _Back:
         """Give what was renamed its former address, with everything below it."""
         names: dict[Address, Address] = {}
         for state_change in self._mine(What.RENAME):
-            now = self.holders.get((state_change.kind, state_change.id))
+            now = self.state.addresses.get((state_change.kind, state_change.id))
             if now == state_change.old or state_change.old is None or now in self.removed:
                 continue
             if now is None:
@@ -188,7 +186,7 @@ class _Back:
     def _protection(self, names: Mapping[Address | None, Address]) -> list[StateChange]:
         protections = []
         for state_change in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
-            binding = self.state.bindings.get(self.holders.get((state_change.kind, state_change.id), state_change.address))
+            binding = self.state.bindings.get(self.state.addresses.get((state_change.kind, state_change.id), state_change.address))
             if binding is None or binding.id != state_change.id or binding.address not in self.staying:
                 continue
             if binding.protected == (state_change.what is What.PROTECT):

@@ -133,11 +133,14 @@ ROW: Mapping[str, Row] = {
 }
 
 
+NO_CONSENTS = {"allow-file", "max-concurrency", "max-rps", "max-urls"}
+
+
 def test_there_is_a_row_and_an_option_for_each_limit_and_everything_is_each_of_them() -> None:
     names = [known.name for known in fields(Limits)]
     assert sorted(ROW) == sorted(names)
     assert sorted(row.limit for row in ROWS if row.limit) == sorted(names)
-    consents = {row.name for row in ROWS if row.name.startswith(("allow-", "accept-", "max-exposed")) and row.name != "allow-file"}
+    consents = {row.name for row in ROWS if row.name.startswith(("allow-", "accept-", "max-")) and row.name not in NO_CONSENTS}
     assert consents == {row.name for row in ROWS if row.limit}, "an option that gives consent is a limit"
     assert all(getattr(EVERYTHING, name) != getattr(Limits(), name) for name in names)
 
@@ -163,14 +166,19 @@ def changed(applied: Path, folder: Path, row: Row) -> Cli:
     """The applied project, with the change of a row."""
     shutil.copytree(applied, folder, dirs_exist_ok=True)
     cli, document = Cli(folder), project()
-    for call in row.by_hand:
-        cli("api", *call, "--sandbox", "p/.reconciler/sandbox.db", code=0)
-    if row.change is nothing:
-        for team in json.loads(cli("api", "GET", "/orgs/org_acme/teams", "--sandbox", "p/.reconciler/sandbox.db").stdout)["items"]:
-            cli("api", "DELETE", f"/orgs/org_acme/teams/{team['id']}", "--sandbox", "p/.reconciler/sandbox.db", code=0)
+    by_hand(cli, row)
     row.change(document)
     _write(cli, document)
     return cli
+
+
+def by_hand(cli: Cli, row: Row, old: str = "spc_old") -> None:
+    """The requests of a row. `old`: the id of the space in which somebody works."""
+    for call in row.by_hand:
+        cli("api", *(word.replace("spc_old", old) for word in call), "--sandbox", "p/.reconciler/sandbox.db", code=0)
+    if row.change is nothing:
+        for team in json.loads(cli("api", "GET", "/orgs/org_acme/teams", "--sandbox", "p/.reconciler/sandbox.db").stdout)["items"]:
+            cli("api", "DELETE", f"/orgs/org_acme/teams/{team['id']}", "--sandbox", "p/.reconciler/sandbox.db", code=0)
 
 
 # -- ways: each says whether it refuses, or blocks, what the row changes ----------------------------------------------------------------
@@ -283,20 +291,54 @@ def test_every_way_refuses_the_same_and_passes_with_the_same_option(
         assert way(changed(applied, tmp_path / "with", row), row, (*row.option, *row.also)) is False
 
 
-def test_an_undo_is_refused_as_an_apply_is(applied: Path, tmp_path: Path) -> None:
-    """The change of each row is the state from which somebody came, and the undo leads back to it."""
-    for limit in ("deletions", "exposures", "exposed", "dead_urls"):
-        row, cli = ROW[limit], Cli(tmp_path / limit)
-        shutil.copytree(applied, cli.root)
-        document = project()
-        row.change(document)
-        _write(cli, document)
-        cli("apply", "p", "--yes", *row.option, "--allow-exposure", "**", code=0)
-        closed = project()
-        closed["guards"] = document["guards"]
-        _write(cli, closed)
-        cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
-        answer = cli("undo", "last", "p", "--yes", *row.also)
-        assert answer.exit_code != 0
-        assert f"[{row.id}]" in answer.stderr, limit
-        assert f"[{row.id}]" not in cli("undo", "last", "p", "--yes", *row.option, *row.also).stderr, limit
+@pytest.mark.parametrize("limit", sorted(ALL - {"replacements"}))  # an undo replaces nothing, and has no option for it
+def test_an_undo_is_refused_as_an_apply_is(applied: Path, tmp_path: Path, limit: str) -> None:
+    """The change of a row is the state from which somebody came, and the undo leads back to it."""
+    row, cli = ROW[limit], Cli(tmp_path)
+    shutil.copytree(applied, cli.root, dirs_exist_ok=True)
+    document = project()
+    (row.change if row.change is not nothing else public)(document)
+    _write(cli, document)
+    cli("apply", "p", "--yes", *row.option, *row.also, "--allow-exposure", "**", code=0)
+    back = project()
+    back["guards"] = document["guards"]
+    if row.change is without_space:  # what was deleted is created again, with another id
+        acme(back)["content"][1] = {"space": "old", "duplicateOf": "guides", "title": "Old"}
+    _write(cli, back)
+    cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
+    tracked = {one["address"]: one["id"] for one in json.loads(cli("state", "list", "p", "--format", "json", code=0).stdout)["bindings"]}
+    by_hand(cli, row, str(tracked["acme/space/old"]))
+    answer = cli("undo", "last", "p", "--yes", *row.also)
+    assert answer.exit_code != 0
+    assert f"[{row.id}]" in answer.stderr
+    assert f"[{row.id}]" not in cli("undo", "last", "p", "--yes", *row.option, *row.also).stderr
+
+
+def test_the_approval_of_a_deletion_in_a_fleet_is_the_consent_to_the_work_that_it_ends_at_every_step(tmp_path: Path) -> None:
+    cli, document = Cli(tmp_path), project()
+    acme(document)["sites"] = {}
+    _write(cli, document)
+    cli.write("p/sandbox.seed.yaml", yaml.safe_dump(dict(SEED)))
+    cli("apply", "p", "--yes", code=0)
+    cli("api", *WORK, "--sandbox", "p/.reconciler/sandbox.db", code=0)
+    acme(document)["content"].pop(1)
+    _write(cli, document)
+    for approved, ends in ((), False), (("--approved", "delete"), True):
+        assert bool(told(cli, "read", "--keep", "--save", *approved)["refused"]) is not ends
+        reading = told(cli, "read", "--keep", *approved)
+        sent = ("--sent", reading["digest"], "--reading", reading["reading"])
+        assert bool(told(cli, "rehearse", *sent, *approved)["refusals"]) is not ends
+        assert (cli.root / "read" / "saved.json").exists() is ends
+    with contextlib.chdir(cli.root):
+        answer = CliRunner().invoke(child, ["apply", "p", "--yes", "--plan", "read/saved.json"], env={**CLEAN, **cli.user}, obj=Screen())
+    assert answer.exit_code == 0, answer.output
+
+
+def told(cli: Cli, command: str, *options: str) -> Any:
+    """The document about what the process of a fleet's run found."""
+    folder = cli.root / "read"
+    folder.mkdir(exist_ok=True)
+    with contextlib.chdir(cli.root):
+        words = [command, "p", "--allowed-project", "p", "--folder", "read", *options]
+        CliRunner().invoke(child, words, env={**CLEAN, **cli.user}, obj=Screen())
+    return json.loads((folder / {"read": "reading.json", "rehearse": "rehearsal.json"}[command]).read_text())

@@ -49,8 +49,7 @@ from tests.small import applied, small
 
 def plan(deletes: int, managed: int, action: Action = Action.DELETE) -> Plan:
     changes = tuple(Change(Address(("acme", "team", f"t{number}")), "team", (action,)) for number in range(deletes))
-    declared = managed - deletes if action is Action.DELETE else managed  # what is deleted is no longer declared
-    return Plan("p", None, changes=changes, managed=max(declared, 0))
+    return Plan("p", None, changes=changes, managed_before=managed)
 
 
 DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))

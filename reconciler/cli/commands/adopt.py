@@ -117,7 +117,7 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
         wrong = f"{address} already tracks {bare(held.id)}"
         raise Refused(wrong, id="RC-already-tracked", hint="Stop managing that object first: reconciler state forget ADDRESS.")
     other = next(
-        (binding.address for binding in state.bindings.values() if (binding.kind, binding.id) == (kind, id) and binding.address != address),
+        (binding.address for binding in state.bindings.values() if binding.key == (kind, id) and binding.address != address),
         None,
     )
     if other is not None:

@@ -175,21 +175,21 @@ def _approved_plan(
     planned = use.begin(session, store)
     while True:
         use.tell()
+        rest = use.rest(planned) if (refused := use.refused) else ""
         if options.format == "text":
             screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=screen.width))
-        planned.check(use.limits)
-        if (shown := use.approval) is None or not shown.refused:
-            break
-        rest = use.rest(planned)
-        if not partial and not (ask and screen.can_ask):
+        if rest and not partial and not (ask and screen.can_ask):
             raise use.partly(rest)
+        planned.check(use.limits)
+        if not rest:
+            break
         if not partial and not click.confirm(f"Apply {rest}?", default=False, err=True):
             return None
         # Somebody may think about the question for an hour. What they agreed to must still be true when it is sent.
         if planned.age <= FRESH:
             break
         again = use.approved(session, store)
-        if again.plan == planned.plan and use.approval is not None and use.approval.refused == shown.refused:
+        if again.plan == planned.plan and use.refused == refused:
             planned = again
             break
         screen.say("The service changed in the meantime; this is what is still valid.")

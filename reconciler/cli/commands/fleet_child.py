@@ -16,7 +16,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
-from reconciler.model import WorkEffect
+from reconciler.model import Plan, WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
 from reconciler.plan.health import HealthInputs, health
@@ -113,13 +113,11 @@ def read_command(
         made_at = now()
         given = health_inputs(run, planned, between=DriftBounds(verified, planned.actual.date or made_at))
         changed, checks = given.drift, _checks(run, given, known_checks)
-    # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.
-    shown = [work.address for work in planned.plan.open_work if CLASSES[work.effect] in approved]
-    limits = replace(run.operation.limits.with_exposures, open_work=tuple(Glob.parse(str(address)) for address in shown))
+    options = _covered(options, planned.plan, approved)
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        planned.check(limits)
+        planned.check(options.operation.limits.with_exposures)
     except Refused as error:
         refused = f"{error.message}; {error.hint}" if error.hint else error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
@@ -160,6 +158,13 @@ def read_command(
     for name, document in documents.items():
         write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     return exits.DONE
+
+
+def _covered(options: Options, plan: Plan, approved: Collection[str]) -> Options:
+    """The options with consent to end the work that approved changes end: whoever approves a change of a class is shown it, and the digest
+    that they approve contains it. `approved`: the classes of changes that people approve."""
+    shown = [work.address for work in plan.open_work if CLASSES[work.effect] in approved]
+    return replace(options, allow_open_work=tuple(Glob.parse(str(address)) for address in shown))
 
 
 def _recovered(run: Run) -> tuple[tuple[str, ...], dict[str, Any] | None]:
@@ -244,16 +249,17 @@ def _allowing(allowed: str, folder: Path) -> Callable[[JudgedProject], None]:
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--sent", required=True)
 @click.option("--reading", required=True)
+@click.option("--approved", multiple=True)
 @shared.output()
 @click.pass_obj
-def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, **parameters: Any) -> int:
+def rehearse_command(
+    screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, approved: tuple[str, ...], **parameters: Any
+) -> int:  # fmt: skip
     """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
     options = Options.of(screen, parameters)
-    # In a fleet, the approval of an exposure is the consent to it.
-    operation = replace(options.operation, limits=options.operation.limits.with_exposures)
-    with Run.open(operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
+    with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
 
-        def check(planned: Planned) -> None:
+        def limited(planned: Planned) -> Planned:
             inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.by.origin)
             digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
             whole = saved_plan(planned.plan, run.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
@@ -263,8 +269,11 @@ def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, r
                     id="RC-fleet-plan-moved",
                     hint="Rehearse the plan that follows from it.",
                 )
+            # In a fleet, the approval of an exposure is the consent to it.
+            limits = _covered(options, planned.plan, approved).operation.limits.with_exposures
+            return replace(planned, operation=replace(planned.operation, limits=limits))
 
-        rehearsal = screen.masked_data(rehearse(run, everything=True, check=check))
+        rehearsal = screen.masked_data(rehearse(run, everything=True, limited=limited))
     document = rehearsal_document(rehearsal)
     write_report(folder / "rehearsal.json", screen.masked(as_json(document)))
     write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(document)))))

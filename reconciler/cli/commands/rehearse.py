@@ -83,7 +83,7 @@ def command(
     listed. Says who can read more, which published URLs stop answering, the worst moment on the way, and what an undo would not bring
     back. Exits with 4 if a policy or an access test refuses the plan, and with 1 if it went differently than planned.
 
-    With --plan FILE, rehearse what `plan --out FILE` saved. A plan that is no longer valid is refused, as by `apply`.
+    With --plan FILE, rehearse what `plan --out FILE` saved. A plan that is no longer valid, or was used, is refused.
     --serve prints a link that opens a preview once: every site before and after, as every reader. --report html=FILE writes the same as
     one file.
 

@@ -146,6 +146,12 @@ class _Run:
         rules = ["--rules-from", project.rules_from] if project.rules_from else []
         return [command, str(root), "--quiet", *project.selecting, *rules]
 
+    @property
+    def _approving(self) -> list[str]:
+        """The options that name the classes of changes that people approve."""
+        rules = self.project.approvals
+        return _each("--approved", (change.value for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO))
+
     def _words_of(self, message: str) -> str:
         """The last message of a process, with the operator's reference to the token instead of the variable of the process."""
         place = self.project.token
@@ -162,8 +168,7 @@ class _Run:
         before = await asyncio.to_thread(self._begun_apply)
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
-        rules = self.project.approvals
-        argv += _each("--approved", (change.value for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO))
+        argv += self._approving
         argv += ["--began", before.saved] if before is not None else []
         argv += [*selection, *await asyncio.to_thread(self._known_checks)]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
@@ -372,7 +377,7 @@ class _Run:
         """What a process of its own shows. Raises `ReconcilerError`."""
         reading = self._plan.reading or ""
         argv = [*self._argv("rehearse", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
-        argv += ["--sent", approvals.changes_of(plan), "--reading", reading, *self.selection]
+        argv += ["--sent", approvals.changes_of(plan), "--reading", reading, *self._approving, *self.selection]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=REHEARSE_SECONDS)
         if late:
             raise ReconcilerError(f"it took longer than {REHEARSE_SECONDS:g} s", id="RC-fleet-run-late")

@@ -325,8 +325,7 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
     looks = (Look(sides[0], matches.ids, unread), Look(sides[1], simulation.ids, unread))
-    tracked = matches.former.state.bindings
-    addresses = {(binding.kind, binding.id): address for address, binding in tracked.items()}
+    addresses = {**matches.former.state.addresses}
     ids = (*matches.ids.items(), *simulation.ids.items())
     addresses |= {(kinds.of(address).name, id): address for address, id in ids if address in desired.resources}
     reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers)

@@ -250,7 +250,7 @@ def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: 
     if worlds is not None:
         after, later = _with_copies(kinds, worlds.served, worlds.after.complete, _copies(kinds, worlds)), worlds.ids
     else:
-        called = caller(kinds, {(kinds.of(address).name, id): address for address, id in ids.items()}, now, now)
+        called = caller(kinds, kinds.addresses(ids), now, now)
     keys = {key for known in (ids, later) for address in about if (key := _key(kinds, known, address)) is not None}
     need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
     looks = [Look(audiences, known, frozenset(need.unread)) for some, known in ((before, ids), (after, later)) for audiences in some]

@@ -124,10 +124,9 @@ def _forgotten(removals: Iterable[Removal]) -> Iterator[RecordedObject]:
 
 def _adopted(state: State, drafts: Iterable[Draft]) -> Iterator[tuple[Address, Key]]:
     """Adopted objects that admit readers of their own to what the state tracks already: somebody created them outside Reconciler."""
-    tracked = {(binding.kind, binding.id) for binding in state.bindings.values()}
     for draft in drafts:
         if not draft.active or draft.observed is None or draft.binding is not None or draft.purpose is not Purpose.ADOPT:
             continue
         outer = draft.kind.audience.opens if draft.kind.audience is not None else None
-        if outer is not None and (outer, draft.observed.within.get(outer, "")) in tracked:
+        if outer is not None and (outer, draft.observed.within.get(outer, "")) in state.addresses:
             yield draft.address, (draft.kind.name, draft.observed.id)

@@ -137,8 +137,7 @@ def disclosure(
     accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
     outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
     opened, outside = _once(opened, outside, worlds.created)
-    known = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
-    addresses = {**tracked, **known, **agreed.addresses}
+    addresses = {**tracked, **kinds.addresses(ids), **kinds.addresses(worlds.ids), **agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
@@ -173,7 +172,7 @@ def _unchanged(
     now = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
     before = _agreed(kinds, actual, local, ids, agreed)
     outside = tuple(openings(kinds, before, now))
-    addresses = {(kinds.of(address).name, id): address for address, id in ids.items()} | {**agreed.addresses}
+    addresses = {**kinds.addresses(ids), **agreed.addresses}
     called, lists = caller(kinds, addresses, now.objects, before.objects), frozenset(_makers(kinds, actual, outside))
     return Disclosure(tuple(steps), called=called, lists=lists, outside=outside, before=before.objects, after=now.objects)
 

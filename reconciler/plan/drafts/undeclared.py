@@ -29,14 +29,13 @@ def undeclared(world: World, decisions: Decisions) -> Decisions:
     removals = {removal.address: removal for removal in _tracked(world, matches, containers)}
     removals |= {removal.address: removal for removal in _pruned(world, containers, matches, removals)}
     removals |= {removal.address: removal for removal in _late(world, containers, matches)}
-    tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
     deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
     # What the service created for objects that are not deleted is managed by whoever manages those.
     staying = {
         kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
         for kind, _ in makers(world.kinds)
     }
-    managed = tracked | containers.claimed | world.state.foreign | service_copies(world.kinds, staying)
+    managed = world.state.addresses.keys() | containers.claimed | world.state.foreign | service_copies(world.kinds, staying)
     removals |= {removal.address: removal for removal in deleted_along(world, removals, managed)}
     return replace(decisions, removals=kept_with_containers(world.desired, removals))
 
@@ -156,8 +155,7 @@ def _pruned(
 def _of_pruned_kinds(world: World, containers: UndeclaredContainers, matches: Matches) -> Iterator[Removal]:
     """The removals of all unmanaged objects of the kinds for which the project sets `prune: all`."""
     kinds, desired, actual = world.kinds, world.desired, world.actual
-    known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | containers.claimed
-    known |= service_copies(kinds, actual.objects)
+    known = world.state.addresses.keys() | world.state.foreign | containers.claimed | service_copies(kinds, actual.objects)
     for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
         kind = kinds.get(name)
         if kind is None or desired.prune.get(name) != "all" or "delete" not in kind.api or container not in matches.ids:
@@ -237,7 +235,7 @@ class UndeclaredContainers:
     def __init__(self, world: World, matches: Matches) -> None:
         self.world, self.claimed = world, {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         self.bindings = {address: binding for address, binding in world.state.bindings.items() if address not in world.desired.resources}
-        self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if not matches[address].gone}
+        self._addresses = {binding.key: address for address, binding in self.bindings.items() if not matches[address].gone}
         self._delete_all: dict[Address, Removed | None] = {}
 
     def around(self, kind: Kind, address: Address, observed: Observed | None, binding: Binding | None) -> Address | None:

@@ -22,7 +22,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
     untracked = [resource for at, resource in desired.resources.items() if resource.id is not None and at not in state.bindings]
     if not untracked:
         return {}
-    tracked = {(binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(at)) is not None}
+    tracked = {binding.key: at for at in desired.resources if (binding := state.bindings.get(at)) is not None}
     blocked_resources: dict[Address, Blocked] = {}
     for declared in untracked:
         id, kind = str(declared.id), kinds[declared.kind]

@@ -50,7 +50,7 @@ def match(
     former = follow(kinds, desired, state) if former is None else former
     state = former.state
     # What has an address already, so that no other address is matched to it. What an undeclared root no longer manages is free.
-    taken = {(binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources}
+    taken = {binding.key for address, binding in state.bindings.items() if address.root in desired.resources}
     wrong = wrong_ids(kinds, desired, state, actual)
     taken |= {
         (resource.kind, resource.id) for address, resource in desired.resources.items() if resource.id is not None and address not in wrong

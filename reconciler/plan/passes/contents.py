@@ -166,7 +166,7 @@ class _Deletions:
         lost = list(self._deleted_with(removal))
         managed = [observed for observed in lost if self._is_managed(observed)]
         if managed:
-            drafts = (self.resources.get((observed.kind, observed.id)) for observed in managed)
+            drafts = (self.resources.get(observed.key) for observed in managed)
             blocked = next((draft.blocked for draft in drafts if draft is not None and draft.blocked is not None), None)
             way = blocked.remedy if blocked is not None else "move its contents elsewhere, or remove them too"
             return self._still_contains(removal, managed, way)
@@ -214,21 +214,21 @@ class _Deletions:
 
     def _is_removed(self, observed: Observed) -> bool:
         """Whether the object is deleted, or moved elsewhere."""
-        if (observed.kind, observed.id) in self.deleted:
+        if observed.key in self.deleted:
             return True
-        draft = self.resources.get((observed.kind, observed.id))
+        draft = self.resources.get(observed.key)
         return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
 
     def _is_managed(self, observed: Observed) -> bool:
         """Whether it is managed, and is neither deleted nor recreated elsewhere."""
-        key = (observed.kind, observed.id)
+        key = observed.key
         return (key in self.resources or key in self.tracked) and key not in self.deleted
 
     def _is_unexpected(self, removal: Removal, observed: Observed) -> bool:
         """Whether the object is unmanaged and nothing allows its deletion: neither `delete-all` nor `prune: all` of its kind."""
         allowed = removal.binding is None or removal.with_contents
         pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
-        return not allowed and not pruned and (observed.kind, observed.id) not in self.deleted
+        return not allowed and not pruned and observed.key not in self.deleted
 
     def _unread(self, removal: Removal) -> str | None:
         """The objects in it that were not read completely; None where all were."""

@@ -151,7 +151,7 @@ class _Run:
     def _staying(self, scope: str) -> Iterator[str]:
         """The ids of the objects that exist and are not deleted in this run."""
         for observed in self.world.contents.inside(self.kind.name, self.container, scope):
-            if (observed.kind, observed.id) not in self.deleted and observed.deleted_at is None:
+            if observed.key not in self.deleted and observed.deleted_at is None:
                 yield observed.id
 
     def _refusal(self, draft: Draft, difference: FieldDifference, container: Address, scope: str) -> Blocked:

@@ -197,9 +197,7 @@ class _Run:
 
     def _stays(self, observed: Observed) -> bool:
         """Whether an object is not deleted by this run, as far as it is known."""
-        removals = [
-            entry for address in self._of.get((observed.kind, observed.id), ()) if isinstance(entry := self.entries[address], Removal)
-        ]
+        removals = [entry for address in self._of.get(observed.key, ()) if isinstance(entry := self.entries[address], Removal)]
         return observed.deleted_at is None and not any(removal.deletes and removal.address in self.included for removal in removals)
 
     @cached_property

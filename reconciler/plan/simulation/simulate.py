@@ -55,7 +55,7 @@ class Simulation:
         if guess:
             for some in actual.objects.values():
                 for observed in some.values():
-                    if (observed.kind, observed.id) not in self.order:
+                    if observed.key not in self.order:
                         self.order.append(row_of(kinds[observed.kind], observed), observed.id)
 
     # -- questions -------------------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class Simulation:
             outer, at = ahead.pop()
             for other in self._content_kinds[outer.name]:
                 for observed in self.inside(other.name, outer.name, at):
-                    key = (observed.kind, observed.id)
+                    key = observed.key
                     if observed.deleted_at is None and key not in met:
                         met.add(key)
                         ahead.append((other, observed.id))
@@ -155,7 +155,7 @@ class Simulation:
 
     def add_created(self, observed: Observed) -> None:
         """Add an object: by a create, or as the child that it creates too."""
-        self.born.add((observed.kind, observed.id))
+        self.born.add(observed.key)
         self._put(observed)
         self.place(self.kinds[observed.kind], observed.id)
 

@@ -90,6 +90,11 @@ class Use:
         return self.approved(session, store)
 
     @property
+    def refused(self) -> Mapping[str, str]:
+        """What of the file does not hold, by address, and why; nothing before it was compared."""
+        return self.approval.refused if self.approval is not None else {}
+
+    @property
     def limits(self) -> Limits:
         """What this run allows: what is typed again, and what the file shows, which whoever saved or approved it has seen."""
         limits, shown = self.operation.limits.with_exposures, self.saved.document.get("redirects")
@@ -224,22 +229,17 @@ class Use:
     def rest(self, planned: Planned) -> str:
         """What of the file still holds, where not all of it does. Raises `StalePlan` where that is nothing."""
         if not planned.plan.pending:
-            raise StalePlan(f"nothing in {self.saved.path} is still valid: {self._first_refused}", id="RC-saved-plan-stale", hint=AGAIN)
+            raise StalePlan(f"nothing in {self.saved.path} is still valid: {_first(self.refused)}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
         return f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
 
     def partly(self, rest: str) -> StalePlan:
         """The error where nobody asked for the rest alone."""
         return StalePlan(
-            f"part of {self.saved.path} is no longer valid: {self._first_refused}",
+            f"part of {self.saved.path} is no longer valid: {_first(self.refused)}",
             id="RC-saved-plan-stale",
             hint=f"--partial applies {rest}. Or create a new plan: reconciler plan --out FILE.",
         )
-
-    @property
-    def _first_refused(self) -> str:
-        assert self.approval is not None
-        return _first(self.approval.refused)
 
 
 def opened(voice: Voice, path: Path, *, commit: str | None = None) -> Saved:

@@ -99,7 +99,7 @@ def refuse_clashes(connection: Connection, state: int, new: Iterable[Binding], l
     """Raise StateError where two addresses would have one object; those that are `leaving`, and those that are new, have none before."""
     owners: dict[tuple[str, str], str] = {}
     for binding in new:
-        owner = owners.setdefault((binding.kind, binding.id), str(binding.address))
+        owner = owners.setdefault(binding.key, str(binding.address))
         if owner != str(binding.address):
             raise _clash(binding.kind, binding.id, owner, str(binding.address))
     free = {*owners.values(), *map(str, leaving)}
