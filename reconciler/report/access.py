@@ -188,7 +188,11 @@ def _table(review: Review) -> SheetTable:
 def _counts(review: Review) -> SheetTable:
     """How many objects each class of readers can read, now and after the plan."""
     sides = [[row.before for row in review.rows], *([[row.after for row in review.rows]] if review.steps else [])]
-    numbers = [Counter(name for lines in side for name in {_class(line) for line in lines or ()} or {nobody(review)}) for side in sides]
+    # What does not exist has no readers, not even admins.
+    numbers = [
+        Counter(name for lines in side if lines is not None for name in {_class(line) for line in lines} or {nobody(review)})
+        for side in sides
+    ]
     names = sorted({name for counter in numbers for name in counter}, key=_rank)
     rows = [[[TableCell(name, _style(name))], *([TableCell(f"{counter[name]:,}")] for counter in numbers)] for name in names]
     return SheetTable("Objects by reader", ("reader", "objects now", "after the plan")[: 1 + len(sides)], [TableGroup("", rows)])
