@@ -83,12 +83,17 @@ def test_an_unknown_group_is_refused_with_those_that_exist(drifted: Cli) -> None
     assert "RC-options-conflict" in drifted("drift", PROJECT, "--group", known, code=3).stderr
 
 
-def test_a_revert_that_would_also_apply_the_files_is_refused(drifted: Cli) -> None:
-    known, title = groups(drifted)["cosmetic"], "        title: Documentation"
-    drifted.edit(f"{PROJECT}/reconciler.yaml", title, f"{title}\n        agentsContext: included")
+@pytest.mark.parametrize(
+    ("edited", "field"), [("title: Documentation\n        agentsContext: included", "agentsContext"), ("title: Mine", "title")]
+)
+def test_a_revert_that_would_also_apply_the_files_is_refused_and_not_advised(drifted: Cli, edited: str, field: str) -> None:
+    known = groups(drifted)["cosmetic"]
+    drifted.edit(f"{PROJECT}/reconciler.yaml", "title: Documentation", edited)
     result = drifted("drift", PROJECT, "--revert-plan", "x.json", "--group", known, code=4)
-    wrong = "would also apply changes of your files: acme/site/docs.agentsContext"
+    wrong = f"also apply changes of your files: acme/site/docs.{field}"
     assert_contains(result.stderr, wrong, "RC-not-reverted", "--target acme/site/docs")
+    (group,) = (group for group in drifted.json("drift", PROJECT)["groups"] if group["id"] == known)
+    assert not group.get("revert")
 
 
 def test_the_order_that_people_changed_is_drift_until_its_own_group_is_reverted(cli: Cli) -> None:

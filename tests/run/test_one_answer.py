@@ -15,14 +15,16 @@ SEED = {
     "members": [{"organization": "org_acme", "id": "usr_ada", "email": "ada@acme.example", "displayName": "Ada", "role": "admin"}],
 }
 
+SPACE = {"organization": "org_acme", "id": "spc_guides", "title": "Guides", "pages": [{"title": "Start"}]}
 
-def write(cli: Cli, teams: range, most: dict[str, int]) -> None:
+
+def write(cli: Cli, teams: range, most: dict[str, int], **more: Any) -> None:
     document: Any = {
         "version": 1,
         "project": "p",
         "service": {"sandbox": ".reconciler/sandbox.db", "member": "ada@acme.example"},
-        "guards": {"maxDelete": most},
-        "organizations": {"acme": {"id": "org_acme", "teams": {f"t{number}": {"title": f"T{number}"} for number in teams}}},
+        "guards": {"maxDelete": most, "maxExposed": 0},
+        "organizations": {"acme": {"id": "org_acme", "teams": {f"t{number}": {"title": f"T{number}"} for number in teams}, **more}},
     }
     cli.write("p/reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
 
@@ -61,3 +63,19 @@ def test_a_saved_plan_that_is_stale_and_refused_is_stale_for_apply_and_for_a_reh
         yes = ["--yes"] if command == "apply" else []
         assert "[RC-saved-plan-stale]" in cli(command, "p", *yes, "--plan", "saved.json", code=6).stderr
     assert "[RC-delete-limit]" in cli("apply", "p", "--yes", "--partial", "--plan", "saved.json", code=4).stderr
+
+
+def test_the_plan_that_reverts_drift_says_which_guard_refuses_it_and_what_its_apply_needs(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    cli.write("p/sandbox.seed.yaml", yaml.safe_dump({**SEED, "spaces": [SPACE]}))
+    site = {"title": "Docs", "type": "premium", "visibility": "unlisted", "published": True, "structure": [{"space": "guides"}]}
+    write(cli, range(1), {}, content=[{"space": "guides", "id": "spc_guides", "title": "Guides"}], sites={"docs": site})
+    cli("apply", "p", "--yes", "--allow-exposure", "**", "--max-exposed", "9", code=0)
+    sandbox = ("--sandbox", "p/.reconciler/sandbox.db")
+    (living,) = json.loads(cli("api", "GET", "/orgs/org_acme/sites", *sandbox, code=0).stdout)["items"]
+    cli("api", "PATCH", f"/orgs/org_acme/sites/{living['id']}", "-f", "visibility=share-link", *sandbox, code=0)
+    said = cli("drift", "p", "--revert-plan", "revert.json", code=0).stderr
+    assert "apply would refuse it" in said
+    option, number = said[said.index("--max-exposed") :].split()[:2]
+    assert "[RC-exposure-limit]" in cli("apply", "p", "--yes", "--plan", "revert.json", code=4).stderr
+    cli("apply", "p", "--yes", "--plan", "revert.json", option, number, code=0)
