@@ -318,7 +318,7 @@ def unmanaged_cascades(world: World, removals: Mapping[Address, Removal], changi
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:
     held = {(desired.resources[address].kind, id) for address, id in matches.ids.items()}
-    held |= state.addresses.keys() | state.foreign | service_copies(kinds, actual.objects)
+    held.update(state.addresses, state.foreign, service_copies(kinds, actual.objects))
     return tuple(
         Unmanaged(name, observed.id, title(observed))
         for name in kinds

@@ -39,11 +39,12 @@ def shell(line: str, folder: Path, environ: dict[str, str]) -> str:
 
 
 def missing(shown: str, printed: str) -> list[str]:
-    """The lines of a page that no line of an output is; `…` stands for any text, and an age, a day and a time between
-    readings for any other."""
+    """The lines of a page that no line of an output is; `…` stands for any text, and an age, a day, a time between
+    readings and the id of a group for any other."""
     lines = [re.escape(line).replace("…", ".*") for line in shown.splitlines() if line]
     lines = [re.sub(r"(\\ )+0\\ s(\\ )+", r"\\s+\\d+\\s\\w+\\s+", line) for line in lines]
     lines = [re.sub(r"between\\ .*\\ CET", "(between|at) .+", line) for line in lines]
+    lines = [re.sub(r"\\-\\-group\\ [0-9a-f]{12}", r"\\-\\-group [0-9a-f]{12}", line) for line in lines]
     patterns = [re.sub(r"2026\\-12\\-31", r"\\d{4}-\\d\\d-\\d\\d", line) for line in lines]
     return [pattern for pattern in patterns if re.search(rf"^{pattern}$", printed, flags=re.MULTILINE) is None]
 

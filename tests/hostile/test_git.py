@@ -427,7 +427,7 @@ STARTING = re.compile(
 )
 
 
-KEYS = {"git", "meant"}  # functions that read the key `git` of a fleet file, which is a URL
+KEYS = {"git", "meant", "Key"}  # what declares or reads the key `git` of a fleet file, which is a URL
 
 
 def starts(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -215,7 +215,7 @@ def reads_for_a_fleet(cli: Cli, row: Row, options: tuple[str, ...]) -> bool:
     """The process of a fleet's run, whose project's guards are what its approvals cannot allow."""
     (cli.root / "read").mkdir()
     with contextlib.chdir(cli.root):
-        words = ["read", "p", "--allowed-project", "p", "--folder", "read"]
+        words = ["read", "p", "--allowed-project", "p", "--folder", "read", "--path", ""]
         CliRunner().invoke(child, words, env={**CLEAN, **cli.user}, obj=Screen())
     if not (cli.root / "read" / "plan.json").exists():
         return True  # the reading itself was refused
@@ -324,8 +324,8 @@ def test_the_approval_of_a_deletion_in_a_fleet_is_the_consent_to_the_work_that_i
     acme(document)["content"].pop(1)
     _write(cli, document)
     for approved, ends in ((), False), (("--approved", "delete"), True):
-        assert bool(told(cli, "read", "--keep", "--save", *approved)["refused"]) is not ends
-        reading = told(cli, "read", "--keep", *approved)
+        assert bool(told(cli, "read", "--path", "", "--keep", "--save", *approved)["refused"]) is not ends
+        reading = told(cli, "read", "--path", "", "--keep", *approved)
         sent = ("--sent", reading["digest"], "--reading", reading["reading"])
         assert bool(told(cli, "rehearse", *sent, *approved)["refusals"]) is not ends
         assert (cli.root / "read" / "saved.json").exists() is ends

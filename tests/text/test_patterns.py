@@ -157,6 +157,7 @@ OWN_TEXTS = {
     ("lsp/language.py", "value['pattern']"): "the JSON Schema of this program",
     ("state/tables/schema.py", "tables"): "names of its own tables",
     ("fleet/sources/copies.py", "_name(url)"): "a digest",
+    ("fleet/declared/values.py", "TIME.pattern"): "another expression of its own",
 }
 """What expressions and names of files are made of besides constants, and why nobody else writes it."""
 
