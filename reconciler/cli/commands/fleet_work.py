@@ -116,12 +116,9 @@ def up_command(
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
-            url_file = quote(
-                str((data / URL_FILE).absolute())
-            )  # the password is in that file, which only this user can read, and not printed
-            screen.say(
-                f'The data of the database is in {data}. To use it from any directory: export RECONCILER_DATABASE="$(cat {url_file})"'
-            )
+            # The password is in a file that only this user can read, and is not printed.
+            show = f"cat {quote(str((data / URL_FILE).absolute()))}"
+            screen.say(f'The data of the database is in {data}. To use it from any directory: export RECONCILER_DATABASE="$({show})"')
         with ExitStack() as stack:
             worker, served = _parts(screen, stack, opened, data, is_own=database is None)
             dashboard = fleet_serve.dashboard(screen, served, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
