@@ -4,6 +4,7 @@ same cases every time, unless they are told to wander.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -89,6 +90,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """What was left out is said."""
     if not config.option.push:
         terminalreporter.write_line(f"left to CI, and run with --push or by its name: {', '.join(PUSH)}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of cases are made, and all of them stay: the collector of garbage would go over them again and again, now and in each test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
