@@ -21,6 +21,7 @@ from tests.certificates import IDP, pem
 from tests.cli.conftest import Cli, cli as cli
 from tests.harness import BASE, Org, Still, failing_at, kinds, recording
 from tests.organizations import ORGANIZATION, SERVICE, TOKEN, pair, project, with_readers
+from tests.proofs import costly
 from tests.transports import Through, between
 
 CONTROL = "control"
@@ -61,6 +62,7 @@ def _same_answers(folder: Path, seed: int) -> None:
     assert living.copied(ORIGIN, again.answers) == export, "a copy of the copy is another one"
 
 
+@costly
 @pytest.mark.parametrize("seed", range(6))
 def test_a_copy_gives_every_answer_that_the_original_gives(tmp_path: Path, seed: int) -> None:
     _same_answers(tmp_path, seed)

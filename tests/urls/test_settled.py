@@ -13,6 +13,7 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 from tests.urls.settling import (
     BASE,
     PATHS,
@@ -141,6 +142,7 @@ def test_who_a_new_negated_condition_keeps_out_is_named(cli: Cli) -> None:
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"published": False}], ids=["login", "unpublished"])
 def test_a_public_site_that_was_closed_by_hand_is_opened_and_moved_by_one_apply(cli: Cli, closed: dict[str, Any]) -> None:
     apply(cli, docs=site("docs", {**PATHS, "old": "v1"}))
@@ -192,6 +194,7 @@ LINES = [
 ]
 
 
+@costly
 @pytest.mark.parametrize("line", [line for _, line in LINES], ids=[name for name, _ in LINES])
 def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> None:
     apply(cli, docs=site("docs", PATHS))
@@ -225,6 +228,7 @@ def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     assert "redirects/docs.csv:2" in cli("plan", "p", code=exits.WRONG).stderr
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export"])
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) -> None:
@@ -240,6 +244,7 @@ def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) 
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli: Cli, where: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -251,6 +256,7 @@ def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli:
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export", "given up"])
 def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_loses_no_redirect(cli: Cli, way: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -272,6 +278,7 @@ def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_l
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["middle", "last"])
 @pytest.mark.parametrize("way", ["apply", "export"])
 def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_killed(cli: Cli, where: str, way: str) -> None:
@@ -310,6 +317,7 @@ def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_giv
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}
