@@ -52,7 +52,7 @@ from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits, Operation
-from reconciler.run.saved.use import Use
+from reconciler.run.saved.use import SavedPlanUse
 from reconciler.run.stages import Planned, checked
 from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.run.voice import Voice
@@ -64,7 +64,7 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: Use | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
+    run: Run, use: SavedPlanUse | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:  # fmt: skip
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
     from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
@@ -94,7 +94,7 @@ def rehearse(
             url = f"sqlite:///{Path(folder) / STATE}"
             scope = StateScope(project.settings.project, operation.environment or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(voice, project, run.kinds, twin, twin_state, copy, service.settings.base_url, operation)
+                stage = _Performance(voice, project, run.kinds, twin, twin_state, copy, service.settings.base_url, operation)
                 if document is not None:
                     stage.carry(document)
                 rehearsal = stage.perform(planned, read, refusals)
@@ -145,7 +145,7 @@ class _Following(Following):
         return step_text(step, self.changes.get(step.address), later)
 
 
-class _Stage:
+class _Performance:
     """A copy with its state, on which one plan is applied and undone."""
 
     def __init__(

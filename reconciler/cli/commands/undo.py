@@ -71,8 +71,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     options = Options.of(screen, parameters)
     chosen: list[RecordedRun] = []
 
-    def admit(by: JudgedProject) -> None:
-        chosen.append(_recorded_run(screen, options, by.project, run))
+    def admit(judged_project: JudgedProject) -> None:
+        chosen.append(_recorded_run(screen, options, judged_project.project, run))
 
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))
