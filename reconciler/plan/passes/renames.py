@@ -220,12 +220,8 @@ def _out_of_its_rules(decisions: Decisions) -> Iterator[Draft | Removal]:
         while at.container in moved and new.container is not None and moved[at.container][1].address == new.container:
             at, new = at.container, new.container
         line = f"previously: [{at.key}] on {new}" if at.container == new.container else f"moved: [{{from: {at:yaml}, to: {new:yaml}}}]"
-        reason, way, source = (
-            f"was tracked as {old.address}, which rules of the other commit may name",
-            f"write {line}",
-            draft.declared.source,
-        )
-        cause = new if new != draft.address else None
+        reason, way = f"was tracked as {old.address}, which rules of the other commit may name", f"write {line}"
+        source, cause = draft.declared.source, new if new != draft.address else None
         yield replace(old, blocked=Blocked(old.address, f"is declared as {draft.address}", way, source, new, id="RC-probable-rename"))
         yield replace(draft, blocked=Blocked(draft.address, reason, way, source, cause, id="RC-probable-rename"))
 
