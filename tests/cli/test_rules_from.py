@@ -119,6 +119,32 @@ def test_a_resource_that_is_renamed_stays_in_the_tests_of_its_former_address(cha
     assert change("plan", "p", *RULES).exit_code == 4
 
 
+def other_organization(document: Document) -> str:
+    document["organizations"] = {"globex": acme(document)}
+    return "previously: [acme] on globex"
+
+
+def other_key(document: Document) -> str:
+    acme(document)["content"] = [
+        entry | {"space": "hidden", "id": "ID"} if entry.get("space") == "six" else entry for entry in acme(document)["content"]
+    ]
+    site(document, "flat")["structure"] = ["hidden" if entry == "six" else entry for entry in site(document, "flat")["structure"]]
+    return "previously: [six] on acme/space/hidden"
+
+
+@pytest.mark.parametrize("evade", [other_organization, other_key])
+def test_what_is_declared_again_by_its_id_leaves_no_rule_of_the_branch(change: Cli, evade: Callable[[Document], str]) -> None:
+    document = ruled()
+    shown(document)
+    document.pop("access")
+    way = evade(document)
+    id = next(line.split()[2] for line in change("state", "list", "p", code=0).stdout.splitlines() if line.startswith(f"{SALARIES} "))
+    write(change, json.loads(json.dumps(document).replace('"ID"', json.dumps(id))))
+    refused = change("plan", "p", *RULES, code=5)
+    assert f"write {way}" in refused.stdout
+    assert "to forget" not in refused.stdout
+
+
 def test_a_new_resource_is_in_the_tests_whose_patterns_match_it(change: Cli) -> None:
     document = ruled()
     document["access"][0]["mustNotSee"] = ["acme/space/pay*", SALARIES]
