@@ -310,6 +310,16 @@ def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_giv
     settled(cli)
 
 
+def test_files_that_have_no_redirect_any_more_are_not_planned_again(cli: Cli) -> None:
+    closed: dict[str, Any] = {"visibility": "visitor-auth"}
+    for paths in (PATHS, {**PATHS, "use": "learn"}, PATHS, {**PATHS, "use": "teach"}):
+        apply(cli, docs=site("docs", paths, **closed))
+        settled(cli)
+    (cli.root / "p/redirects/docs.csv").write_text("from,to,status,by\n")
+    cli("urls", "export", "p", "--write", code=0)
+    settled(cli)
+
+
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}
