@@ -320,6 +320,20 @@ def test_files_that_have_no_redirect_any_more_are_not_planned_again(cli: Cli) ->
     settled(cli)
 
 
+def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_written_into_its_files(cli: Cli) -> None:
+    both = {"docs": site("docs", PATHS), "blog": site("blog", {"use": "use"})}
+    apply(cli, **both)
+    apply(cli, docs=both["docs"])
+    assert table(cli, "blog")["/blog/use/run"] == "/docs/use/main/run"
+    lines = cli.root / "p/redirects/blog.csv"
+    lines.write_text(f"{lines.read_text()}{BASE}/blog/hello,{BASE}/docs/use/run,301,ada\n")
+    (cli.root / "p/redirects/other.csv").write_text(f"from,to,status,by\n{BASE}/other/b,{BASE}/docs/use/run,301,ada\n")
+    apply(cli)
+    assert '"/published/blog/hello"' in (cli.root / "p/redirects/blog.nginx.conf").read_text()
+    assert not (cli.root / "p/redirects/other.nginx.conf").exists(), "the table of another project"
+    settled(cli)
+
+
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}
