@@ -168,6 +168,19 @@ def test_the_ledger_stays_right_while_urls_is_taken_out_for_one_apply(cli: Cli) 
     settled(cli)
 
 
+def test_a_ledger_goes_on_without_urls_also_while_no_site_is_public(cli: Cli) -> None:
+    public, closed = site("docs", PATHS), site("docs", PATHS, visibility="visitor-auth")
+    apply(cli, docs=public)
+    apply(cli, docs=closed, dead="/**")
+    assert "/docs/use/install" in cli("urls", "list", "--site", "docs", "--ended", "p", code=0).stdout, "the site is known"
+    assert "was never public, as far as the ledger knows" in cli("urls", "where", f"{BASE}/docs/x", "p", code=exits.WRONG).stderr
+    apply(cli, urls=None, docs=site("docs", {**PATHS, "use": "learn"}))
+    assert "answers" in cli("urls", "where", f"{BASE}/docs/learn/install", "p", code=0).stdout
+    apply(cli, docs=site("docs", {**PATHS, "use": "teach"}))
+    assert table(cli)["/docs/use/install"] == table(cli)["/docs/learn/install"] == "/docs/teach/install"
+    settled(cli)
+
+
 def test_urls_that_comes_with_the_commit_that_moves_a_part_to_a_new_site_keeps_its_redirects(cli: Cli) -> None:
     apply(cli, urls=None, docs=site("docs", PATHS))
     apply(cli, docs=site("docs", {"start": "start"}), guide=site("guide", {"use": "use"}), dead="/**")
