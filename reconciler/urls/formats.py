@@ -254,7 +254,7 @@ def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Seque
         path = _path(group.source)
         rewrite = f'rewrite "(?s){_expression(path)}/(.+)" "{_nginx_target(group.target)}/$1" permanent;'
         lines.append(f"location ^~ {_quoted(path + b'/')} {{ {rewrite} }}\n")
-    about = f"# For use inside the server block of {host}: include {name.rpartition('/')[2]};\n" if host else ""
+    about = f"# For use inside the server block of {host}: include {name.rpartition('/')[2]};\n" if host and lines else ""
     return RedirectText(name, f"{MARK}{about}{''.join(sorted(lines))}", left_out)
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.model import FormerUrl, PageUrl, RecordedUrls
-from reconciler.model.ledger import SiteLedger
+from reconciler.model.ledger import CLOSED, SiteLedger
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
@@ -73,7 +73,7 @@ def test_a_site_that_is_no_longer_published_ends_its_urls_alone(store: Store) ->
     recorded(store, {DOCS: site("1", {"/a": "p1"}), BLOG: site("1", {"/n": "p9"}, of=BLOG)})
     recorded(store, {DOCS: site("2", {"/a": "p1", "/n": "p9"})}, BLOG)
     assert (paths(store), paths(store, ended=True)) == (["/a", "/n"], ["/n"])
-    assert store.url_digests() == {DOCS: "2"}
+    assert store.url_digests() == {DOCS: "2", BLOG: CLOSED}
     assert (paths(store, of="acme/site/blog", ended=True), paths(store, of="acme/site/blog")) == (["/n"], [])
 
 

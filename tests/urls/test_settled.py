@@ -170,6 +170,19 @@ def test_the_ledger_stays_right_while_urls_is_taken_out_for_one_apply(cli: Cli) 
     settled(cli)
 
 
+def test_a_ledger_goes_on_without_urls_also_while_no_site_is_public(cli: Cli) -> None:
+    public, closed = site("docs", PATHS), site("docs", PATHS, visibility="visitor-auth")
+    apply(cli, docs=public)
+    apply(cli, docs=closed, dead="/**")
+    assert "/docs/use/install" in cli("urls", "list", "--site", "docs", "--ended", "p", code=0).stdout, "the site is known"
+    assert "was never public, as far as the ledger knows" in cli("urls", "where", f"{BASE}/docs/x", "p", code=exits.WRONG).stderr
+    apply(cli, urls=None, docs=site("docs", {**PATHS, "use": "learn"}))
+    assert "answers" in cli("urls", "where", f"{BASE}/docs/learn/install", "p", code=0).stdout
+    apply(cli, docs=site("docs", {**PATHS, "use": "teach"}))
+    assert table(cli)["/docs/use/install"] == table(cli)["/docs/learn/install"] == "/docs/teach/install"
+    settled(cli)
+
+
 def test_urls_that_comes_with_the_commit_that_moves_a_part_to_a_new_site_keeps_its_redirects(cli: Cli) -> None:
     apply(cli, urls=None, docs=site("docs", PATHS))
     apply(cli, docs=site("docs", {"start": "start"}), guide=site("guide", {"use": "use"}), dead="/**")
@@ -314,6 +327,30 @@ def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_giv
     killed(cli, "first")
     apply(cli, docs=before)
     assert table(cli) == {}
+    settled(cli)
+
+
+def test_files_that_have_no_redirect_any_more_are_not_planned_again(cli: Cli) -> None:
+    closed: dict[str, Any] = {"visibility": "visitor-auth"}
+    for paths in (PATHS, {**PATHS, "use": "learn"}, PATHS, {**PATHS, "use": "teach"}):
+        apply(cli, docs=site("docs", paths, **closed))
+        settled(cli)
+    (cli.root / "p/redirects/docs.csv").write_text("from,to,status,by\n")
+    cli("urls", "export", "p", "--write", code=0)
+    settled(cli)
+
+
+def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_written_into_its_files(cli: Cli) -> None:
+    both = {"docs": site("docs", PATHS), "blog": site("blog", {"use": "use"})}
+    apply(cli, **both)
+    apply(cli, docs=both["docs"])
+    assert table(cli, "blog")["/blog/use/run"] == "/docs/use/main/run"
+    lines = cli.root / "p/redirects/blog.csv"
+    lines.write_text(f"{lines.read_text()}{BASE}/blog/hello,{BASE}/docs/use/run,301,ada\n")
+    (cli.root / "p/redirects/other.csv").write_text(f"from,to,status,by\n{BASE}/other/b,{BASE}/docs/use/run,301,ada\n")
+    apply(cli)
+    assert '"/published/blog/hello"' in (cli.root / "p/redirects/blog.nginx.conf").read_text()
+    assert not (cli.root / "p/redirects/other.nginx.conf").exists(), "the table of another project"
     settled(cli)
 
 
