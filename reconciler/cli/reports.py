@@ -116,7 +116,12 @@ def show(
     elif name in FORMATS:
         screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder, page=page))
     else:
-        screen.spans(sheet_text(sheet(), width=screen.width))
+        show_sheet(screen, sheet())
+
+
+def show_sheet(screen: Screen, sheet: Sheet) -> None:
+    """Print a report as wide as the screen."""
+    screen.spans(sheet_text(sheet, width=screen.width))
 
 
 def write(

@@ -1,4 +1,4 @@
-"""Runs and what they did, as text and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
+"""Runs and what they did, as sheets and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
 
 `names`: the addresses by id, so that people read addresses instead of ids.
 """
@@ -15,8 +15,9 @@ from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange, renamed_with_containers
 from reconciler.plan.changes import Names, named, the_objects
 from reconciler.report.documents import record, state_change_document
-from reconciler.report.layout import ReportPage, Span, Style, table
+from reconciler.report.layout import Style
 from reconciler.report.schemas import runs as run_types
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, SheetTable, TableCell, TableGroup
 from reconciler.report.words import HIDDEN, count, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.names import clock_time, utc_text
@@ -105,39 +106,31 @@ def _kept(entry: JournalEntry, kind: Kind | None, names: Names) -> dict[str, Any
     }
 
 
-def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None = UTC) -> str:
+def history_sheet(runs: Sequence[RecordedRun], environment: str | None, zone: tzinfo | None = UTC) -> Sheet:
     """A table with a row for each run: its id and time, who ran what, its end and its actions."""
     length = shortest(runs)
     rows = [(run.id[:length], clock_time(run.started, zone), run.who, run.command, _ending(run), did(run)) for run in runs]
-    return table([HEADER, *rows], width=width)
+    group = TableGroup("", [[[TableCell(text)] for text in row] for row in rows])
+    return Sheet("history", "", environment, "", tables=[SheetTable("Runs", HEADER, [group])])
 
 
-def run_text(
-    run: RecordedRun,
-    entries: Sequence[JournalEntry],
-    state_changes: Sequence[StateChange],
-    kinds: Kinds,
-    names: Names,
-    *,
-    width: int,
-    zone: tzinfo | None = UTC,
-) -> tuple[Span, ...]:
+def run_sheet(
+    run: RecordedRun, entries: Sequence[JournalEntry], state_changes: Sequence[StateChange], kinds: Kinds, names: Names,
+    environment: str | None = None, zone: tzinfo | None = UTC,
+) -> Sheet:  # fmt: skip
     """One run, its changes of the state, then its requests by address."""
-    page = ReportPage(width)
-    page.head(run.id, clock_time(run.started, zone))
-    page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
-    if state_changes:
-        page.blank()
-        page.head("in the state, without a request")
+    what = SheetLine(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
+    parts = [SheetEntry(run.id, clock_time(run.started, zone), [what])]
+    changed = []
     for state_change, contents in _with_contents(state_changes):
         was = f", was {state_change.old}{contents}" if state_change.old is not None else ""
-        page.field(Style.PLAIN, " ", state_change.what.value, str(state_change.address), f"{bare(state_change.id)}{was}")
+        note = f"{bare(state_change.id)}{was}"
+        changed.append(SheetLine(Style.PLAIN, " ", state_change.what.value, str(state_change.address), note))
+    parts += [SheetEntry("in the state, without a request", "", changed)] if changed else []
     for address, group in groupby(entries, key=lambda entry: entry.intent.address):
-        page.blank()
-        page.head(str(address))
-        for entry in group:
-            _sent(page, entry, kinds.get(entry.intent.kind), names)
-    return tuple(page.spans)
+        lines = [line for entry in group for line in _sent(entry, kinds.get(entry.intent.kind), names)]
+        parts.append(SheetEntry(str(address), "", lines))
+    return Sheet("run", "", environment, "", parts)
 
 
 def state_change_lines(state_changes: Collection[StateChange]) -> Iterator[str]:
@@ -181,11 +174,11 @@ def _ending(run: RecordedRun) -> str:
     return run.status.value if run.exit_code is None else f"exit {run.exit_code}"
 
 
-def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names) -> None:
-    object = _object(entry)
+def _sent(entry: JournalEntry, kind: Kind | None, names: Names) -> Iterator[SheetLine]:
+    """A request, and below it the fields that it carried."""
     style = Style.PLAIN if entry.done else Style.BLOCKED
     ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"
-    page.field(style, " " if entry.done else "!", entry.intent.verb, "" if object is None else object, ended)
+    yield SheetLine(style, " " if entry.done else "!", entry.intent.verb, _object(entry) or "", ended)
     kept = _kept(entry, kind, names)
     for name, before, after in _fields(entry, kind, names):
         if HIDDEN in (before, after):
@@ -196,9 +189,9 @@ def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names
             lines = [(name, shown(before))]
         else:
             lines = difference_lines(name, before, after)
-        for path, value in lines:
-            page.field(Style.DIM, " ", f"  {path}", value, f"the service keeps {shown(kept[name])}" if name in kept else "")
+        note = f"the service keeps {shown(kept[name])}" if name in kept else ""
+        yield from (SheetLine(Style.DIM, " ", f"  {path}", value, note) for path, value in lines)
     position = entry.intent.before.position
     if position is not None:
         where = "first" if position.previous is None else f"after {position.previous}"
-        page.field(Style.DIM, " ", "  place", f"was {where} in {position.parent}")
+        yield SheetLine(Style.DIM, " ", "  place", f"was {where} in {position.parent}")

@@ -20,8 +20,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
 from reconciler.plan.changes import Names
-from reconciler.report.history import history_document, history_text, run_document, run_text
-from reconciler.report.layout import environment_header
+from reconciler.report.history import history_document, history_sheet, run_document, run_sheet
 from reconciler.report.reading import sheet_of
 from reconciler.resource import Kinds
 from reconciler.run.loading import load_settings
@@ -53,8 +52,7 @@ def history_command(screen: Screen, /, **parameters: Any) -> None:
     if options.format == "json":
         screen.document({**history_document(runs), **_environment(options)})
     elif runs:
-        _say_environment(screen, options)
-        screen.out(history_text(runs, width=screen.width, zone=HERE))
+        reports.show_sheet(screen, history_sheet(runs, options.env, HERE))
     else:
         screen.say("Nothing has run yet.")
 
@@ -93,8 +91,7 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     if options.format == "json":
         screen.document({**run_document(recorded, entries, state_changes, kinds, names), **_environment(options)})
     else:
-        _say_environment(screen, options)
-        screen.spans(run_text(recorded, entries, state_changes, kinds, names, width=screen.width, zone=HERE))
+        reports.show_sheet(screen, run_sheet(recorded, entries, state_changes, kinds, names, options.env, HERE))
 
 
 def _show_plan(screen: Screen, options: Options, path: Path) -> None:
@@ -120,11 +117,6 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
 def _environment(options: Options) -> dict[str, str]:
     """The environment, as a document contains it."""
     return {"environment": options.env} if options.env else {}
-
-
-def _say_environment(screen: Screen, options: Options) -> None:
-
-    screen.spans(environment_header(options.env))
 
 
 @contextmanager
