@@ -382,7 +382,7 @@ def test_a_wrong_base_path_is_said_once(cli: Cli, served: Embedded, command: str
 def test_doctor_does_not_say_that_a_token_was_accepted_where_nothing_asked_for_it(cli: Cli, served: Embedded) -> None:
     project(cli, ACME)
     checked = cli("doctor", "p", "--base-url", f"{served.base_url}/wrong", env=tokened(served))
-    assert "  skipped  token    not checked: the service answered 404 to GET /v1/orgs\n" in checked.stdout
+    assert "  skipped  token       not checked: the service answered 404 to GET /v1/orgs\n" in checked.stdout
     assert "is not the URL of the service" in checked.stdout
 
 
