@@ -91,7 +91,7 @@ def parts(inputs: HealthInputs, site: Key, trees: Trees, readers: Mapping[Addres
     for kind, observed, at, space in _showing(inputs):
         if at == site:
             node = parent(kind, observed)
-            nodes.setdefault(node, []).append(_part(inputs, kind, observed, space, node, trees, readers))
+            nodes.setdefault(node, []).append(_part(inputs, kind, observed, space, trees, readers))
     order = {key: number for number, key in enumerate(_nodes(inputs, nodes))}
     return tuple(part for node in sorted(nodes, key=lambda key: order.get(key, -1) if key is not None else -1) for part in nodes[node])
 
@@ -102,9 +102,8 @@ def _nodes(inputs: HealthInputs, nodes: Iterable[Key | None]) -> Iterator[Key]:
     return ((name, id) for name in sorted(names) for id in inputs.actual.objects.get(name, {}))
 
 
-def _part(
-    inputs: HealthInputs, kind: Kind, observed: Observed, space: Key, node: Key | None, trees: Trees, readers: Mapping[Address, str]
-) -> SitePart:
+def _part(inputs: HealthInputs, kind: Kind, observed: Observed, space: Key, trees: Trees, readers: Mapping[Address, str]) -> SitePart:
+    node = parent(kind, observed)
     tree, address = trees.get(space, "it was not read"), inputs.called((kind.name, observed.id))
     around = inputs.actual.find(*node) if node is not None else None
     content = inputs.actual.find(*space)
