@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange, renamed_with_containers
 from reconciler.plan.changes import Names, named, the_objects
-from reconciler.report.documents import record, state_change_document
+from reconciler.report.documents import record as record_of, state_change_document
 from reconciler.report.layout import Style
 from reconciler.report.schemas import runs as run_types
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, SheetTable, TableCell, TableGroup
@@ -27,23 +28,30 @@ NOTHING: Final = "no request"
 HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
 
+@dataclass(frozen=True)
+class RunRecord:
+    """A run, its requests, and its changes of the state without a request."""
+
+    run: RecordedRun
+    entries: Sequence[JournalEntry]
+    state_changes: Sequence[StateChange]
+
+
 def history_document(runs: Sequence[RecordedRun]) -> run_types.HistoryDocument:
     """Every run, newest first."""
     return {"format": "reconciler.history/1", "runs": [_run(run) for run in runs]}
 
 
-def run_document(
-    run: RecordedRun, entries: Sequence[JournalEntry], state_changes: Sequence[StateChange], kinds: Kinds, names: Names
-) -> run_types.RunDocument:
+def run_document(record: RunRecord, kinds: Kinds, names: Names) -> run_types.RunDocument:
     """One run with all its requests, and its changes of the state without a request."""
-    steps = [_step(entry, kinds, names) for entry in entries]
-    state = [state_change_document(state_change) for state_change in state_changes]
-    return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
+    steps = [_step(entry, kinds, names) for entry in record.entries]
+    state = [state_change_document(state_change) for state_change in record.state_changes]
+    return {"format": "reconciler.run/1", **_run(record.run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
 
 
 def _run(run: RecordedRun) -> run_types.RunData:
     ended = None if run.ended is None else utc_text(run.ended)
-    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
+    return record_of(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
 
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
@@ -114,20 +122,18 @@ def history_sheet(runs: Sequence[RecordedRun], environment: str | None, zone: tz
     return Sheet("history", "", environment, "", tables=[SheetTable("Runs", HEADER, [group])])
 
 
-def run_sheet(
-    run: RecordedRun, entries: Sequence[JournalEntry], state_changes: Sequence[StateChange], kinds: Kinds, names: Names,
-    environment: str | None = None, zone: tzinfo | None = UTC,
-) -> Sheet:  # fmt: skip
+def run_sheet(record: RunRecord, kinds: Kinds, names: Names, environment: str | None = None, zone: tzinfo | None = UTC) -> Sheet:
     """One run, its changes of the state, then its requests by address."""
+    run = record.run
     what = SheetLine(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
     parts = [SheetEntry(run.id, clock_time(run.started, zone), [what])]
     changed = []
-    for state_change, contents in _with_contents(state_changes):
+    for state_change, contents in _with_contents(record.state_changes):
         was = f", was {state_change.old}{contents}" if state_change.old is not None else ""
         note = f"{bare(state_change.id)}{was}"
         changed.append(SheetLine(Style.PLAIN, " ", state_change.what.value, str(state_change.address), note))
     parts += [SheetEntry("in the state, without a request", "", changed)] if changed else []
-    for address, group in groupby(entries, key=lambda entry: entry.intent.address):
+    for address, group in groupby(record.entries, key=lambda entry: entry.intent.address):
         lines = [line for entry in group for line in _sent(entry, kinds.get(entry.intent.kind), names)]
         parts.append(SheetEntry(str(address), "", lines))
     return Sheet("run", "", environment, "", parts)

@@ -156,7 +156,7 @@ def _write_outcome(
     """Write the report where it was requested. `text`: also to a screen, unless it requested JSON."""
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
-    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
+    reports.Report(document, lambda: outcome_sheet(outcome), now(), reports.folder(project)).write(screen, report)
     if options.format == "json":
         screen.document(document)
     elif text:

@@ -81,8 +81,9 @@ def command(
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(new)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     raise_first(violated(plan.violations, "the plan"))  # not `check`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
