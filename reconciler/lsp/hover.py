@@ -82,7 +82,7 @@ def _key(language: Language, kind: Kind | None, key: str, doc: str) -> Iterator[
 def _named(project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, living: LivingOf, now: datetime) -> Iterator[str]:
     """The resource, variable or secret that is declared or named at a position."""
     if occurrence.sort is NameSort.RESOURCE:
-        address = _address(occurrence.name)
+        address = Address.of(occurrence.name)
         declared = project.resources.get(address) if address is not None else None
         if declared is not None:
             yield from _declared(project, declared, living, now)
@@ -90,13 +90,6 @@ def _named(project: CheckedProject, occurrence: Occurrence, named: NamedTexts | 
         place = next(iter(named.names.definitions(occurrence.sort, occurrence.name)), None)
         at = f", declared at {place.span.source}" if place is not None else ""
         yield f"{occurrence.sort} **{_plain(occurrence.name)}**{at}"
-
-
-def _address(text: str) -> Address | None:
-    try:
-        return Address.parse(text)
-    except ValueError:
-        return None
 
 
 def _declared(project: CheckedProject, declared: Declared, living: LivingOf, now: datetime) -> Iterator[str]:

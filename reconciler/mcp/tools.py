@@ -37,7 +37,7 @@ from reconciler.run.access import access_of
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
-from reconciler.run.drift.reading import drift_of, ways_on
+from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.explained import described
 from reconciler.run.health import health_of
 from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
@@ -241,8 +241,8 @@ def _access(call: Call) -> ToolAnswer:
 def _drift(call: Call) -> ToolAnswer:
     with Run.open(_selected(call), call.voice) as run:
         reading = drift_of(run, coverage=call.given["coverage"])
-        shown, ways = call.voice.masks.data(reading.shown), ways_on(run, reading, *call.lines(call.operation))
-    folded, whole = (drift_sheet(shown, full=full, zone=HERE, more=PAGED, **ways) for full in (False, True))
+        shown, commands = call.voice.masks.data(reading.shown), drift_commands(run, reading, *call.lines(call.operation))
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, more=PAGED, commands=commands) for full in (False, True))
     return _said(call, folded, whole)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Final
@@ -12,17 +12,7 @@ from reconciler.address import Address
 from reconciler.model import Cause, Delta, Exposure, Unmanaged
 from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
-from reconciler.report.drift_groups import (
-    Command,
-    OtherWay,
-    bounds_text,
-    common_bounds,
-    exposed_by,
-    group_text,
-    overview,
-    reader_lines,
-    ways,
-)
+from reconciler.report.drift_groups import DriftCommands, bounds_text, common_bounds, group_text, overview, reader_lines
 from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts
@@ -57,13 +47,11 @@ def drift_sheet(
     *,
     full: bool = False,
     zone: tzinfo | None = UTC,
-    command: Command | None = None,
-    by_hand: Mapping[str, str] = {},
-    instead: Mapping[str, OtherWay] = {},
+    commands: DriftCommands | None = None,
     more: str = FULL,
 ) -> Sheet:
-    """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
-    two ways on; None where nobody can type them. `by_hand`, `instead`: as in `ways`."""
+    """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `commands`: of the
+    two ways on; None where nobody can type them."""
     known = bool(drift.groups)
     if not known:
         drift = replace(drift, groups=tuple(_ungrouped(drift)))
@@ -82,8 +70,8 @@ def drift_sheet(
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
     onward = [ACCEPTING] if drift.exposures else []
-    if known and command is not None:
-        onward = ways(drift.groups, command, by_hand, instead, exposed_by(drift))
+    if known and commands is not None:
+        onward = commands.sentences(drift)
     return Sheet(
         "drift",
         drift.project,

@@ -24,6 +24,7 @@ from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
+from reconciler.text.urls import containing
 
 Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
@@ -331,7 +332,7 @@ def dead_groups(urls: Sequence[str]) -> list[tuple[str, int]]:
     """The URLs above all others, each with the number of those below it."""
     below: dict[str, int] = {}
     for url in sorted(urls):
-        parent = next((top for top in _beginnings(url)[:-1] if top in below), None)
+        parent = next((top for top in containing(url)[:-1] if top in below), None)
         below[parent or url] = below[parent] + 1 if parent else 0
     return list(below.items())
 
@@ -354,18 +355,12 @@ def moved_groups(urls: Sequence[types.MovedUrlData]) -> list[tuple[str, str, lis
     """URLs that moved together: what they began with, what they begin with now, and the URLs."""
     below: dict[str, dict[str, list[types.MovedUrlData]]] = {}
     for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2]["before"])):
-        tops = (below[top] for top in _beginnings(before) if top in below)
-        inside = next((moved[top] for moved in tops for top in _beginnings(after) if top in moved), None)
+        tops = (below[top] for top in containing(before) if top in below)
+        inside = next((moved[top] for moved in tops for top in containing(after) if top in moved), None)
         if inside is None:
             inside = below.setdefault(before, {}).setdefault(after, [])
         inside.append(url)
     return [(before, after, inside) for before, moved in below.items() for after, inside in moved.items()]
-
-
-def _beginnings(url: str) -> list[str]:
-    """The URL and those above it, the shortest first: to look for them takes less than to compare with all that are known."""
-    segments = url.split("/")
-    return ["/".join(segments[:number]) for number in range(1, len(segments) + 1)]
 
 
 def _parted(url: types.MovedUrlData) -> tuple[str, str]:

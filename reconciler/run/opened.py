@@ -130,11 +130,9 @@ class Run:
     ) -> Planned:  # fmt: skip
         """A plan. `everything`: of all that exists. `pages`: also what happens to pages, and to what people are working on. `kept`, the
         trees of pages, `desired`, `state` and `operation`: instead of its own."""
-        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls)
-        return await make(
-            source, self.kinds, desired or self.project.desired, state or self.state, operation or self.operation,
-            everything=everything, stage=self.voice.stage,
-        )  # fmt: skip
+        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls, everything=everything)
+        desired, state, operation = desired or self.project.desired, state or self.state, operation or self.operation
+        return await make(source, self.kinds, desired, state, operation, stage=self.voice.stage)
 
     def plan(
         self, *, everything: bool = False, pages: bool = True,

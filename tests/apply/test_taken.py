@@ -17,7 +17,9 @@ import pytest
 
 from reconciler.model import Binding, Outcome, StepStatus
 from reconciler.plan.changes import Names
-from reconciler.report.history import run_document, run_text
+from reconciler.report.history import RunRecord, run_document, run_sheet
+from reconciler.report.layout import plain
+from reconciler.report.sheet import sheet_text
 from reconciler.text.names import canonical
 from tests.apply.test_kill import Killed
 from tests.harness import ORGANIZATION, Org, kinds
@@ -138,9 +140,9 @@ def test_the_journal_shows_both_values(tmp_path: Path) -> None:
     org.write(writers("Writers "))
     org.apply()
     run = runs(org)[0]
-    text = "".join(span.text for span in run_text(run, entries(org, run.id), (), kinds(), Names(), width=120))
+    text = plain(sheet_text(run_sheet(RunRecord(run, entries(org, run.id), ()), kinds(), Names()), width=120))
     assert "the service keeps Writers" in text
-    (step,) = run_document(run, entries(org, run.id), (), kinds(), Names())["steps"]
+    (step,) = run_document(RunRecord(run, entries(org, run.id), ()), kinds(), Names())["steps"]
     assert [field for field in step["fields"] if field["name"] == "title"] == [
         {"name": "title", "before": None, "after": "Writers ", "kept": "Writers"}
     ]

@@ -156,11 +156,11 @@ def _write_outcome(
     """Write the report where it was requested. `text`: also to a screen, unless it requested JSON."""
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
-    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
+    reports.Report(document, lambda: outcome_sheet(outcome), now(), reports.folder(project)).write(screen, report)
     if options.format == "json":
         screen.document(document)
     elif text:
-        screen.spans(sheet_text(outcome_sheet(outcome, withheld=False), width=screen.width))
+        reports.show_sheet(screen, outcome_sheet(outcome, withheld=False))
 
 
 def _approved_plan(
@@ -177,7 +177,7 @@ def _approved_plan(
         use.tell()
         rest = use.rest(planned) if (refused := use.refused) else ""
         if options.format == "text":
-            screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=screen.width))
+            reports.show_sheet(screen, plan_sheet(planned.plan, full=full, zone=HERE))
         if rest and not partial and not (ask and screen.can_ask):
             raise use.partly(rest)
         planned.check(use.limits)
@@ -240,7 +240,7 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 
     shown = screen.masked_data(plan)
     if options.format == "text":
-        screen.spans(sheet_text(plan_sheet(shown, full=full, zone=HERE), width=screen.width))
+        reports.show_sheet(screen, plan_sheet(shown, full=full, zone=HERE))
     elif ask:
         screen.narrate_spans(sheet_text(plan_sheet(shown, full=full, zone=HERE), width=screen.narration_width))
 

@@ -60,7 +60,7 @@ from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.drift.accepted import accepted_drift
-from reconciler.run.drift.reading import DriftReading, ways_on
+from reconciler.run.drift.reading import DriftReading, drift_commands
 from reconciler.run.health import health_inputs
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
@@ -125,7 +125,9 @@ def read_command(
         refused = f"{error.message}; {error.hint}" if error.hint else error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    ways = ways_on(run, DriftReading(planned, changed, changed), *lines(replace(options, project=path, rules_from=None, directories=())))
+    commands = drift_commands(
+        run, DriftReading(planned, changed, changed), *lines(replace(options, project=path, rules_from=None, directories=()))
+    )
     inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=judged_project.origin)
     digests = plan_file.digests_of(run.voice, state.lineage, run.seen.key)
     about: dict[str, Any] = {
@@ -149,7 +151,7 @@ def read_command(
         about["digest"], about["parts"] = sent_digest(whole), sent_parts(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
-        "drift": drift_document(outside, **ways),
+        "drift": drift_document(outside, commands),
         "reading": about,
     }
     if changed.resources and not new:

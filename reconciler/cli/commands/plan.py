@@ -69,8 +69,9 @@ def command(
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast, max_urls=options.max_urls)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(project)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     try:

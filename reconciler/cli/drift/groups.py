@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from reconciler.address import Address, Glob
+from reconciler.cli import reports
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -19,7 +20,6 @@ from reconciler.errors import Refused
 from reconciler.model import Plan
 from reconciler.model.drift import DriftClass, DriftGroup
 from reconciler.report.plan import plan_sheet
-from reconciler.report.sheet import sheet_text
 from reconciler.report.words import listed
 from reconciler.run.connection.connecting import current_user
 from reconciler.run.drift.groups import CommandLine, delete_line, pending_edits
@@ -90,7 +90,7 @@ def save_revert(
     left = [str(address) for address in addresses if address not in changed and address in reverting.plan.differing]
     if left:
         screen.say(f"this plan does not put back {listed(left, MOST_ADDRESSES)}. Plan it and decide: {options.command_line('plan')}")
-    screen.spans(sheet_text(plan_sheet(screen.masked_data(reverting.plan), zone=HERE), width=screen.width))
+    reports.show_sheet(screen, plan_sheet(screen.masked_data(reverting.plan), zone=HERE))
     project, made_by = run.project, origin(run.project, current_user())
     inputs = plan_file.plan_inputs(targeted.recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
     digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)

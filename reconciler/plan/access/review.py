@@ -258,7 +258,7 @@ def _showing(
 
 
 def _refers(kind: Kind) -> set[str | None]:
-    return {kind.fields[name].refers for name in kind.audience.shows} if kind.audience is not None else set()
+    return {field.refers for field in kind.shows}
 
 
 # -- The review ----------------------------------------------------------------------------------------------------------------------

@@ -21,12 +21,12 @@ from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.matching.match import is_other, other
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.missing import last_moment, left_over, span, window
+from reconciler.plan.matching.missing import last_moment, left_over, window
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
-from reconciler.text.names import a
+from reconciler.text.names import a, span
 
 
 def declared(world: World, decisions: Decisions) -> Decisions:
@@ -221,7 +221,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
             return draft_create(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
-        reason = f"deleted {span(ago)} ago, {left_over(left)} left"
+        reason = f"deleted {span(ago.total_seconds())} ago, {left_over(left)} left"
         draft = replace(draft, purpose=Purpose.RESTORE, reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft

@@ -25,13 +25,13 @@ from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, Drif
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
-from reconciler.plan.containment import Key, copied
+from reconciler.plan.containment import Key, copied, showing_kinds
 from reconciler.plan.drift.before import before_drift, last_value
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
-from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
+from reconciler.resource import UNSET, Exposes, FieldRole, Kinds
 from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
 STRANGERS: Final = (ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS)
@@ -143,19 +143,7 @@ def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, f
         return any(
             other.kind == kind.name and not other.implied and other.address.container == container for other in desired.resources.values()
         )
-    return bool(kind.lets) or kind.name in _showing(kinds)
-
-
-def _showing(kinds: Kinds) -> set[str]:
-    """The kinds of what shows content to readers, and of what that is part of."""
-    names: set[str] = set()
-    ahead = [kind for kind in kinds.values() if kind.audience is not None and kind.audience.shows]
-    while ahead:
-        kind = ahead.pop()
-        names.add(kind.name)
-        inherits = kind.audience.inherits if kind.audience is not None else ()
-        ahead += [kinds[to] for name in inherits if (to := kind.fields[name].to) is not None and to not in names]
-    return names
+    return bool(kind.lets) or kind.name in showing_kinds(kinds)
 
 
 # -- the two worlds --------------------------------------------------------------------------------------------------------------------
@@ -241,9 +229,7 @@ def _may_move(kinds: Kinds, cause: _OpenGroup, key: Key) -> bool:
     if cause.unmanaged is not None:
         return False
     kind = kinds[key[0]]
-    audience = kind.audience
-    names = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
-    names |= {name for name, field in kind.fields.items() if field.address or field.role is FieldRole.CHOICE}
+    names = kind.modelled | {name for name, field in kind.fields.items() if field.address or field.role is FieldRole.CHOICE}
     return any(
         drifted.status is DriftWord.DELETED or any(delta.name in names for delta in drifted.fields)
         for drifted in cause.resources
@@ -349,7 +335,7 @@ def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _OpenGroup) ->
         observed = now.get(kind.name, {}).get(str(drifted.id))
         for delta in drifted.fields if binding is not None and observed is not None else ():
             exposes = kind.fields[delta.name].exposes if delta.name in kind.fields else None
-            if exposes is None or binding is None or observed is None or _is_modelled(kind, delta.name):
+            if exposes is None or binding is None or observed is None or delta.name in kind.modelled:
                 continue
             then, value = last_value(kind, binding, delta.name), observed.values.get(delta.name, UNSET)
             if exposes.rule:
@@ -379,11 +365,6 @@ def _ended(kinds: Kinds, matches: Matches, cause: _OpenGroup) -> Iterator[str]:
 
 def _says(exposes: Exposes, then: Any, now: Any) -> str:
     return exposes.says if exposes.opened(then, now) else "may do more in it"
-
-
-def _is_modelled(kind: Kind, name: str) -> bool:
-    audience = kind.audience
-    return audience is not None and name in (*audience.gates, *audience.inherits, *audience.shows)
 
 
 def _difference(kinds: Kinds, matches: Matches, now: Objects, drifted: Drifted) -> list[Any]:

@@ -35,7 +35,7 @@ def chosen(drift: Drift, id: str | None) -> tuple[DriftGroup, ...]:
     raise UsageError(wrong, id="RC-no-such-group", hint=hint)
 
 
-def instead_of_plans(line_of: CommandLine, planned: Planned, groups: Sequence[DriftGroup]) -> dict[str, OtherWay]:
+def other_ways(line_of: CommandLine, planned: Planned, groups: Sequence[DriftGroup]) -> dict[str, OtherWay]:
     """For each group that no plan puts back, by its id, what does."""
     changed = {change.address for change in planned.plan.changes}
     blocked = {item.address: item.reason for item in planned.plan.blocked}
