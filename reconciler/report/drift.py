@@ -69,16 +69,16 @@ def drift_sheet(
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
-    onward = [ACCEPTING] if drift.exposures else []
+    next_step = [ACCEPTING] if drift.exposures else []
     if known and commands is not None:
-        onward = commands.sentences(drift)
+        next_step = commands.sentences(drift)
     return Sheet(
         "drift",
         drift.project,
         drift.environment,
         summary(drift),
         entries,
-        (*drift.notes, *onward),
+        (*drift.notes, *next_step),
         parts,
         drift.coverage if drift.whole else None,
         headline=summary(drift).removeprefix("Drift: "),

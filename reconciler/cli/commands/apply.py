@@ -160,7 +160,7 @@ def _write_outcome(
     if options.format == "json":
         screen.document(document)
     elif text:
-        reports.show_sheet(screen, outcome_sheet(outcome, withheld=False))
+        reports.show_sheet(screen, outcome_sheet(outcome, not_applied=False))
 
 
 def _approved_plan(
