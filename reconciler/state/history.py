@@ -78,15 +78,19 @@ def read_state_changes(connection: Connection, state: int, run: str) -> tuple[St
 def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[StateChange, ...], ...]:
     """The same of each run that began after that one, in the order in which they ran; first its own changes after its last request."""
     runs = connection.rows("SELECT id, started FROM runs WHERE state = :state", state=state)
-    started = {row.id: datetime.fromisoformat(row.started) for row in runs}
+    turns = connection.rows("SELECT * FROM turns WHERE state = :state ORDER BY id", state=state)
     query = "SELECT at FROM journal WHERE state = :state AND run = :run ORDER BY id DESC LIMIT 1"
     last = connection.value(query, state=state, run=run)
-    own_from = datetime.fromisoformat(last) if last is not None else None
     later: dict[str, list[StateChange]] = {}
-    for row in connection.rows("SELECT * FROM turns WHERE state = :state ORDER BY id", state=state):
-        own = row.run == run and own_from is not None and datetime.fromisoformat(row.at) > own_from
-        if run in started and (own or started[row.run] > started[run]):
-            later.setdefault(row.run, []).append(_turn(row))
+    try:
+        started = {row.id: datetime.fromisoformat(row.started) for row in runs}
+        own_from = datetime.fromisoformat(last) if last is not None else None
+        for row in turns:
+            own = row.run == run and own_from is not None and datetime.fromisoformat(row.at) > own_from
+            if run in started and (own or started[row.run] > started[run]):
+                later.setdefault(row.run, []).append(_turn(row))
+    except (ValueError, TypeError, KeyError) as error:
+        raise damaged("when its runs changed it") from error
     return tuple(map(tuple, later.values()))
 
 

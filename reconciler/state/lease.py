@@ -27,6 +27,7 @@ from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import again, explaining
 from reconciler.state.reading import find
+from reconciler.state.tables.values import damaged
 from reconciler.text.names import HERE, clock_time_of
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
@@ -130,6 +131,8 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
     """
     # Locked while it is read: of two runs that find it free, the second waits here, and then reads the name of the first.
     row = connection.row("SELECT * FROM leases WHERE state = :state FOR UPDATE", state=state)
+    if row is None:
+        raise damaged("its lease")
     held = seconds is not None and row.run is not None and row.expires > connection.value("SELECT clock_seconds()")
     if held and row.run != instead_of:
         raise locked(

@@ -77,6 +77,19 @@ def test_a_value_of_another_type_is_damage_and_no_defect(cli: Cli, change: str) 
     assert not any("RC-defect" in text for text in said), said
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM leases", "UPDATE states SET id = -1", "DELETE FROM runs", "UPDATE bindings SET state = -1", "DELETE FROM journal",
+        "UPDATE runs SET started = 'x'", "UPDATE runs SET started = '2026-01-01'", "UPDATE journal SET at = 'x'; UPDATE turns SET at = 'x'",
+    ],
+)  # fmt: skip
+def test_a_row_that_is_missing_or_out_of_time_is_no_defect(cli: Cli, change: str) -> None:
+    poison(cli.root / STATE, f"PRAGMA foreign_keys=OFF; {change}")
+    for words in (("state", "forget", "acme/space/api", "p"), ("history", "p"), ("undo", "last", "p", "--yes"), ("state", "pull", "p")):
+        assert "RC-defect" not in cli(*words).stderr, words
+
+
 SANDBOX_ATTACKS: Final[dict[str, str]] = {
     "meta is a view": f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} SELECT 'identity' AS key, i AS value FROM n WHERE i < 0",
     "objects is a view": f"DROP TABLE objects; CREATE VIEW objects AS {ENDLESS} SELECT i AS id FROM n",
