@@ -18,6 +18,7 @@ from reconciler.observe import observe, planned
 from reconciler.plan.drift import drift, grouped, looking_for_access
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
+from reconciler.plan.world import World
 from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds
@@ -281,8 +282,8 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
     async with reader:
         actual = await observe(reader, kinds(), looking_for_access(kinds(), desired), state, everything=whole)
         made, actual = await planned(reader, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual))
-    found = drift(kinds(), desired, state, actual, made, whole=whole)
-    return grouped(kinds(), desired, actual, identify(kinds(), desired, state, actual), found)
+    found = drift(World(kinds(), desired, state, actual), made, whole=whole)
+    return grouped(World(kinds(), desired, state, actual), identify(kinds(), desired, state, actual), found)
 
 
 def said(found: Drift) -> list[str]:

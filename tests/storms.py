@@ -28,6 +28,7 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.transports import Onward, Through, between
@@ -139,7 +140,7 @@ def planned(
     actual = asyncio.run(look())
     believable(identify(kinds(), desired, state, actual), desired, accept=accept)
     made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
-    return made, drift(kinds(), desired, state, actual, made)
+    return made, drift(World(kinds(), desired, state, actual), made)
 
 
 def error(status: int) -> Answer:

@@ -20,7 +20,7 @@ from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, S
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ALLOW_FILE, ProjectFiles
 from reconciler.config.language.stand_ins import stand_in, take_unset
-from reconciler.config.language.variables import Variables, read_files, read_variables
+from reconciler.config.language.variables import ValueSources, Variables, read_files, read_variables
 from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
@@ -196,7 +196,8 @@ class Loading:
         declared, variables, environ = top.entries.pop("vars", None), self.options.get("variables", {}), self.options.get("environ", {})
         unset = take_unset(declared, variables, environ, {*values, *self.supplied}) if self.access.stand_ins else {}
         public = self.options.get("public", ())
-        given = read_variables(declared, variables, public, environ, self.problems, chosen=values, files=self.supplied)
+        sources = ValueSources(variables, self.supplied, environ, values)
+        given = read_variables(declared, sources, public, self.problems)
         self.given = given.with_stand_ins({name: (entry.at, stand_in([name])) for name, entry in unset.items()})
         of_environment = environment.entries.get(SECRETS) if isinstance(environment, Map) else None
         return files, top, [entry for entry in (of_environment, top.entries.pop(SECRETS, None)) if entry is not None]

@@ -130,9 +130,10 @@ def plan(
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, state.addresses)
+    read = replace(world, actual=before)
+    disclosed = disclosure(read, matches.ids, run.steps, run.derived, agreed)
     partial = selection != Selection() or bool(deferred)
-    access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
+    access = run_access_tests(read, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
     called = caller(kinds, {**state.addresses, **kinds.addresses(matches.ids)}, before.objects, before.objects)

@@ -31,7 +31,7 @@ class World:
     desired: Desired
     state: State
     actual: Actual
-    selection: Selection
+    selection: Selection = field(default_factory=Selection)
     allow_replace: tuple[Glob, ...] = ()
     transferred: TransferredTogether = field(default_factory=lambda: TransferredTogether(Actual()))
     batches: Mapping[Address, Batch] = field(default_factory=dict)

@@ -25,12 +25,12 @@ from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 from reconciler.text.urls import containing
+from reconciler.urls.redirects import moved_parts
 
 Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
 MOST_NAMES: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
-FIRST: Final = 4  # parts of `https://host/path`, which every URL keeps
 
 
 def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
@@ -354,21 +354,14 @@ def _moved(urls: Sequence[types.MovedUrlData]) -> list[str]:
 def moved_groups(urls: Sequence[types.MovedUrlData]) -> list[tuple[str, str, list[types.MovedUrlData]]]:
     """URLs that moved together: what they began with, what they begin with now, and the URLs."""
     below: dict[str, dict[str, list[types.MovedUrlData]]] = {}
-    for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2]["before"])):
+    parted = ((*moved_parts(url["before"], url["after"]), url) for url in urls)
+    for before, after, url in sorted(parted, key=lambda row: (*row[:2], row[2]["before"])):
         tops = (below[top] for top in containing(before) if top in below)
         inside = next((moved[top] for moved in tops for top in containing(after) if top in moved), None)
         if inside is None:
             inside = below.setdefault(before, {}).setdefault(after, [])
         inside.append(url)
     return [(before, after, inside) for before, moved in below.items() for after, inside in moved.items()]
-
-
-def _parted(url: types.MovedUrlData) -> tuple[str, str]:
-    """Both URLs without the segments at their ends that did not change."""
-    before, after = url["before"].split("/"), url["after"].split("/")
-    while before[-1] == after[-1] and len(before) > FIRST and len(after) > FIRST:
-        before, after = before[:-1], after[:-1]
-    return "/".join(before), "/".join(after)
 
 
 def short_url(url: str) -> str:

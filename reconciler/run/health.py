@@ -16,6 +16,7 @@ from reconciler.plan.access.review import review
 from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.plan.site import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
+from reconciler.plan.world import World
 from reconciler.report.access import names
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
@@ -44,8 +45,8 @@ def site_health_of(run: Run, site: str) -> SiteHealth:
 def health_inputs(run: Run, planned: Planned, *, between: DriftBounds | None = None) -> HealthInputs:
     """What health is judged from: a plan of everything, and the drift in it. `between`: when the drift began; None: unknown."""
     desired, at = planned.desired, planned.actual.date or now()
-    changed = drift(planned.kinds, desired, planned.state, planned.actual, planned.plan, selection=run.operation.selection, whole=True)
-    changed = grouped(planned.kinds, desired, planned.actual, planned.matches, changed, between=between or DriftBounds(None, at))
+    world = World(planned.kinds, desired, planned.state, planned.actual, run.operation.selection)
+    changed = grouped(world, planned.matches, drift(world, planned.plan, whole=True), between=between or DriftBounds(None, at))
     return HealthInputs(planned.kinds, desired, planned.state, planned.actual, changed, at)
 
 

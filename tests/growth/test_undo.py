@@ -20,6 +20,7 @@ from reconciler.model import Position
 from reconciler.plan.drift import drift
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
+from reconciler.plan.world import World
 from reconciler.undo.objects import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site
@@ -83,7 +84,7 @@ def accepting(root: Path, many: int) -> Callable[[], object]:
     folder = written(root / str(many), collections(many))
     declared = load(folder, kinds()).desired
     made = plan(kinds(), declared, state, actual)
-    found = drift(kinds(), declared, state, actual, made)
+    found = drift(World(kinds(), declared, state, actual), made)
     ids = identify(kinds(), declared, state, actual).ids
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.yaml")}
     accepted = chosen(found, [str(one.address) for one in found.resources], {}, kinds())

@@ -12,9 +12,10 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.kinds import load
-from reconciler.model import Actual, Desired, Observed, Step
+from reconciler.model import Actual, Desired, Observed, State, Step
 from reconciler.plan.audience.disclosure import disclosure
 from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.world import World
 from reconciler.resource import UNSET
 from tests.effort import calls, operations
 from tests.growth.edits import empty_collections, nothing
@@ -99,21 +100,21 @@ def new_variants(number: int) -> tuple[Actual, dict[Address, str], list[Step]]:
 def test_four_times_as_many_take_four_times_the_calls(case: Any) -> None:
     def taken(number: int) -> int:
         actual, ids, steps = case(number)
-        return calls(lambda: disclosure(KINDS, DESIRED, actual, ids, steps))
+        return calls(lambda: disclosure(World(KINDS, DESIRED, State("", 0), actual), ids, steps))
 
     assert taken(800) < 4.4 * taken(200)
 
 
 def test_a_site_is_published_after_every_condition() -> None:
     actual, ids, steps = conditions_and_publish(20)
-    created = disclosure(KINDS, DESIRED, actual, ids, steps).steps
+    created = disclosure(World(KINDS, DESIRED, State("", 0), actual), ids, steps).steps
     assert created[-1].verb == "publish"
     assert created[-1].needs == {step.id for step in created[:-1]}
 
 
 def test_a_variant_with_a_condition_shows_something_public_until_it_has_it() -> None:
     actual, ids, steps = new_variants(3)
-    result = disclosure(KINDS, DESIRED, actual, ids, steps)
+    result = disclosure(World(KINDS, DESIRED, State("", 0), actual), ids, steps)
     sent = [(str(step.address).rpartition("/")[2], step.verb, dict(step.writes)) for step in result.steps if step.address.key == "n1"]
     assert sent == [("n1", "create", {"space": "p0"}), ("n1", "update", {"condition": "c"}), ("n1", "update", {"space": "p1"})]
     assert result.windows == ()

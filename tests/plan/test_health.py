@@ -17,6 +17,7 @@ from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, health
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
+from reconciler.plan.world import World
 from tests.harness import Org, kinds
 from tests.outside import CASES, edit
 from tests.prepared import applied_once
@@ -87,8 +88,9 @@ def looked(org: Org, *, failing: tuple[str, ...] = ()) -> tuple[tuple[Concern, .
     proposal = plan(kinds(), desired, state, actual)
     sent = len(org.requests)
     now = actual.date or datetime.now(UTC)
-    changed = drift(kinds(), desired, state, actual, proposal, whole=True)
-    changed = grouped(kinds(), desired, actual, identify(kinds(), desired, state, actual), changed, between=DriftBounds(None, now))
+    world = World(kinds(), desired, state, actual)
+    changed = drift(world, proposal, whole=True)
+    changed = grouped(world, identify(kinds(), desired, state, actual), changed, between=DriftBounds(None, now))
     result = health(HealthInputs(kinds(), desired, state, actual, changed, now))
     assert len(org.requests) == sent
     return result

@@ -172,18 +172,20 @@ class Variables:
         return replace(self, values={**self.values, **values}, places={**self.places, **places}, unset=frozenset(unset))
 
 
-def read_variables(
-    entry: MapEntry | None,
-    given: Mapping[str, str],
-    public: Collection[str],
-    environ: Mapping[str, str],
-    problems: Problems,
-    *,
-    chosen: Mapping[str, MapEntry] = {},
-    files: Mapping[str, MapEntry] = {},
-) -> Variables:
-    """Every declared variable's value; reports the unknown, the missing and the mistyped. `chosen`: values of the project's environment,
-    which win over defaults; `files`: those of `--var-file`, which win over all but `--var`."""
+@dataclass(frozen=True)
+class ValueSources:
+    """Where values come from, beside defaults. `given`: `--var`, which wins; `files`: `--var-file`; `environ`: the environment of the
+    process; `chosen`: the file of the project's environment."""
+
+    given: Mapping[str, str]
+    files: Mapping[str, MapEntry]
+    environ: Mapping[str, str]
+    chosen: Mapping[str, MapEntry]
+
+
+def read_variables(entry: MapEntry | None, sources: ValueSources, public: Collection[str], problems: Problems) -> Variables:
+    """Every declared variable's value; reports the unknown, the missing and the mistyped. `public`: those that are no secrets."""
+    given, files, environ, chosen = sources.given, sources.files, sources.environ, sources.chosen
     declared = {variable.key: variable for variable in entries_of(entry, "write {} for none", problems.add, name="vars")}
     values: dict[str, Any] = {}
     tainted: set[str] = set()

@@ -23,6 +23,7 @@ from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Objects
 from reconciler.plan.containment import Key, copied
 from reconciler.plan.warnings.exposure import path_text
+from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
 
@@ -36,13 +37,12 @@ class AccessTestResults:
     lists: frozenset[Key] = frozenset()
 
 
-def run_access_tests(
-    kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool
-) -> AccessTestResults:
+def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> AccessTestResults:
     """The results of the access tests for a plan; nothing is computed where there are none.
 
     `partial`: the run is limited to some addresses, or needs a second run. `waiting`: true as well where something is blocked.
     """
+    kinds, desired, actual = world.kinds, world.desired, world.actual
     if not desired.access:
         return AccessTestResults()
     about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}

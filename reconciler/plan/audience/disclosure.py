@@ -37,6 +37,7 @@ from reconciler.plan.audience.readers import Access, Audiences, Objects, include
 from reconciler.plan.containment import Key, copied, makers, parent, reached
 from reconciler.plan.derived import Derivation
 from reconciler.plan.simulation.simulate import Simulation
+from reconciler.plan.world import World
 from reconciler.resource import UNSET, FieldRole, Kinds
 
 MOMENTS: Final = 32
@@ -102,20 +103,18 @@ def caller(kinds: Kinds, addresses: Mapping[Key, Address], after: Objects, befor
 
 
 def disclosure(
-    kinds: Kinds,
-    desired: Desired,
-    actual: Actual,
+    world: World,
     ids: Mapping[Address, str],
     steps: Sequence[Step],
     derived: Mapping[Address, Derivation] = {},
     agreed: AgreedWorld = AS_AGREED,
-    tracked: Mapping[Key, Address] = {},
 ) -> Disclosure:
     """What the steps of a plan change about who can read what; nothing is computed where they change nothing of it.
 
-    `derived`: what the service derives for what they create. `agreed`: what somebody agreed to, where the service differs from it.
-    `tracked`: the addresses of what the state tracks, also of what is no longer declared.
+    `ids`: of the declared objects. `derived`: what the service derives for what they create. `agreed`: what somebody agreed to, where the
+    service differs from it.
     """
+    kinds, desired, actual = world.kinds, world.desired, world.actual
     if not any(kinds[step.kind].audience is not None for step in steps):
         return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
     local = local_values(kinds, desired)
@@ -125,7 +124,7 @@ def disclosure(
         worlds = _worlds(kinds, actual, ids, local, before, attempt)
         narrowed, widened = effects(kinds, attempt, worlds)
         ordered, left = arranged(attempt, *pairs(worlds, narrowed, widened))
-        between = _between(kinds, actual, ids, local, worlds, ordered, left) if left else {}
+        between = _between(world, ids, local, worlds, ordered, left) if left else {}
         # Once: whatever is open for a while in the second attempt is what the stand-ins left open.
         is_first = len(attempt) == len(steps)
         late = {wide for _, wide in left}
@@ -137,7 +136,7 @@ def disclosure(
     accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
     outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
     opened, outside = _once(opened, outside, worlds.created)
-    addresses = {**tracked, **kinds.addresses(ids), **kinds.addresses(worlds.ids), **agreed.addresses}
+    addresses = {**world.state.addresses, **kinds.addresses(ids), **kinds.addresses(worlds.ids), **agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
@@ -336,13 +335,7 @@ def _audiences(kinds: Kinds, simulation: Simulation, local: LocalValues, steps: 
 
 
 def _between(
-    kinds: Kinds,
-    actual: Actual,
-    ids: Mapping[Address, str],
-    local: LocalValues,
-    worlds: Worlds,
-    steps: Sequence[Step],
-    left: Sequence[Pair],
+    world: World, ids: Mapping[Address, str], local: LocalValues, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
 ) -> dict[Key, Paths]:
     """What would be open while narrowing steps come too late, by object: before all of them, and before those that follow each
     widening step.
@@ -357,7 +350,8 @@ def _between(
     moments = dict.fromkeys([every, *(depending(steps, ahead[wide]) for wide in sorted(ahead)[:MOMENTS])])
     result: dict[Key, Paths] = defaultdict(dict)
     for late in moments:
-        for key, paths in _open_without(kinds, actual, ids, local, worlds, [step for step in steps if step.id not in late]).items():
+        done = [step for step in steps if step.id not in late]
+        for key, paths in _open_without(world.kinds, world.actual, ids, local, worlds, done).items():
             result[key] = paths | result[key]
     return dict(result)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from reconciler.address import Address, Selection, bare
+from reconciler.address import Address, bare
 from reconciler.model import (
     Actual,
     Cause,
@@ -39,15 +39,14 @@ from reconciler.plan.matching.missing import deleted_before, last_moment, window
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
+from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
 
-def drift(
-    kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None, whole: bool = False
-) -> Drift:
-    """What was changed outside Reconciler, derived from a plan made from the same Desired, State and Actual, for the same selection."""
+def drift(world: World, plan: Plan, *, whole: bool = False) -> Drift:
+    """What was changed outside Reconciler, derived from a plan made of the same world."""
+    kinds, desired, state, actual, chosen = world.kinds, world.desired, world.state, world.actual, world.selection
     matches = identify(kinds, desired, state, actual)
-    chosen = selection or Selection()
     doubtful = set(plan.in_doubt)
     resources: list[Drifted] = []
     unread: list[Unread] = []

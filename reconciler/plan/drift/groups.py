@@ -19,8 +19,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
-from reconciler.address import Address, Selection, bare
-from reconciler.model import Actual, Desired, Observed, Unmanaged, Variant
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Observed, Unmanaged, Variant
 from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
@@ -31,6 +31,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
+from reconciler.plan.world import World
 from reconciler.resource import UNSET, Exposes, FieldRole, Kinds
 from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
@@ -56,18 +57,15 @@ class _OpenGroup:
     ends_urls: bool = False
 
 
-def grouped(
-    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED,
-    selection: Selection | None = None,
-) -> Drift:  # fmt: skip
-    """The drift with its groups. `between`: when it happened, as far as readings say it. `selection`: that of the drift."""
-    chosen = selection or Selection()
-    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found, chosen)}
+def grouped(world: World, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED) -> Drift:
+    """The drift of a world with its groups. `between`: when it happened, as far as readings say it."""
+    kinds, actual = world.kinds, world.actual
+    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(world, matches, found)}
     causes = [*_causes(kinds, matches, drift.resources), *(_OpenGroup(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
     if not causes:
         return drift
     by_key = {key: cause for cause in causes for key in cause.keys}
-    worlds = _Worlds(kinds, desired, actual, matches, before_drift(kinds, actual, matches, drift.resources, undeclared))
+    worlds = _Worlds(world, matches, before_drift(kinds, actual, matches, drift.resources, undeclared))
     _add_readers(kinds, worlds, by_key)
     _add_urls(kinds, worlds, causes)
     groups = [_group(kinds, worlds, matches, cause, between) for cause in causes if _is_shown(kinds, worlds, cause)]
@@ -130,14 +128,15 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged, chosen: Selection) -> bool:
+def _matters(world: World, matches: Matches, found: Unmanaged) -> bool:
     """Whether an undeclared object may give people access to what is managed, and the selection takes it or what contains it."""
+    kinds, desired, actual = world.kinds, world.desired, world.actual
     kind, observed = kinds[found.kind], actual.find(found.kind, found.id)
     if observed is None or kind.within is None:
         return False
     outer = (kind.within, observed.within.get(kind.within, ""))
     container = next((address for address, id in matches.ids.items() if (desired.resources[address].kind, id) == outer), None)
-    if container is None or not any(map(chosen.takes, (container, container.child(kind.name, bare(found.id))))):
+    if container is None or not any(map(world.selection.takes, (container, container.child(kind.name, bare(found.id))))):
         return False
     if kind.undeclared:  # where the project lists no people, it says nothing about them
         return any(
@@ -152,7 +151,8 @@ def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, f
 class _Worlds:
     """Who could read what before the changes, and who can now."""
 
-    def __init__(self, kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, before: Objects) -> None:
+    def __init__(self, world: World, matches: Matches, before: Objects) -> None:
+        kinds, desired, actual = world.kinds, world.desired, world.actual
         local = local_values(kinds, desired)
         ids = {address: str(binding.id) for address in desired.resources if (binding := matches.binding(address)) is not None} | matches.ids
         copies = copied(kinds, actual.objects)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from reconciler.address import Address
 from reconciler.model import PageChange, SiteUrls, UrlGroup, UrlReason
+from reconciler.text.urls import containing
 from reconciler.urls.redirects import moved_parts
 
 ORDER = (UrlReason.GONE, UrlReason.SHADOWED, UrlReason.UNKNOWN, UrlReason.MOVED)
@@ -32,7 +33,7 @@ class _Part(NamedTuple):
 def grouped(site_urls: SiteUrls, urls: Iterable[PageChange]) -> tuple[UrlGroup, ...]:
     """The groups of what ends, first what is worst for readers and largest. New URLs and secret ones are in none."""
     roots = {site_urls.names[variant.site]: variant.root for variant in site_urls.before}
-    answering = {part for variant in site_urls.after for base in variant.bases.values() for part in _parts(base)}
+    answering = {part for variant in site_urls.after for base in variant.bases.values() for part in containing(base)}
     bases: dict[Address, set[str]] = {}
     for variant in site_urls.before:
         bases.setdefault(site_urls.names[variant.space], set()).update(variant.bases.values())
@@ -44,20 +45,14 @@ def grouped(site_urls: SiteUrls, urls: Iterable[PageChange]) -> tuple[UrlGroup, 
     return tuple(sorted(groups, key=lambda group: (group.after is not None, ORDER.index(group.reason), -group.urls, group.before or "")))
 
 
-def _parts(url: str) -> list[str]:
-    """Each URL above this one, the outermost one first, and itself."""
-    names = url.split("/")
-    return ["/".join(names[:end]) for end in range(1, len(names) + 1)]
-
-
 def _part(change: PageChange, root: str, bases: Collection[str], answering: Collection[str]) -> _Part:
     """`bases`: of what shows the page before the plan. `answering`: the URLs below which something answers after it."""
     before, after = (url.removesuffix("/**") if url is not None else None for url in (change.before, change.after))
     assert before is not None
     if after is not None:
         return _Part(change.reason, change.site, *moved_parts(before, after))
-    base = next((part for part in reversed(_parts(before)) if part in bases), before)
-    outer = next((part for part in _parts(base) if part.startswith(root) and part not in answering), base)
+    base = next((part for part in reversed(containing(before)) if part in bases), before)
+    outer = next((part for part in containing(base) if part.startswith(root) and part not in answering), base)
     return _Part(change.reason, change.site, outer, None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.model.drift import Drift, DriftBounds, KnownDrift
 from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
+from reconciler.plan.world import World
 from reconciler.report.drift_groups import DriftCommands
 from reconciler.run.drift.accept import by_hand
 from reconciler.run.drift.groups import CommandLine, other_ways
@@ -30,14 +31,14 @@ def drift_of(run: Run, *, coverage: bool = False, known: Sequence[KnownDrift] = 
     does to URLs of pages."""
     desired, operation = run.project.desired, replace(run.operation, limits=Limits())  # what would be replaced has drifted all the same
     planned = run.plan(desired=looking_for_access(run.kinds, desired), operation=operation, everything=coverage, pages=pages)
-    kinds, selection = run.kinds, operation.selection
-    drifted = drift(kinds, desired, planned.state, planned.actual, planned.plan, selection=selection, whole=coverage)
+    world = World(run.kinds, desired, planned.state, planned.actual, operation.selection)
+    drifted = drift(world, planned.plan, whole=coverage)
     drifted = replace(drifted, notes=(*run.notes, *drifted.notes))
     at = planned.actual.date or now()
     with run.store() as store:
         between = DriftBounds(store.verified(), at)
     shown = without_known(drifted, known, at.date())
-    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=selection)
+    shown = grouped(world, planned.matches, shown, between=between)
     return DriftReading(replace(planned, desired=desired), drifted, shown)
 
 
