@@ -32,6 +32,7 @@ from reconciler.model import (
     UrlReason,
     UrlSettings,
 )
+from reconciler.text.urls import containing
 from reconciler.urls.formats import MARK, NAMES, existing_names, texts
 from reconciler.urls.redirects import (
     ANY,
@@ -80,7 +81,8 @@ def with_redirects(
     predicted = {recorded_url(change.after) for change in plan.urls if change.after is not None}
     public = {*former, *then.public, *then.restricted, *predicted}
     unlisted = {*then.closed, *then.created, *then.unread, *(url.removesuffix(ANY) for url in predicted if url.endswith(ANY))}
-    redirects = compared(settings, result.redirects, named, public, unlisted, then.roots)
+    sites = {past.site for past in former.values()}
+    redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
@@ -141,13 +143,8 @@ def _redirection(
     unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
     return redirection(
         settings.earlier, former, after, gone_test(settings.gone, roots), {**_continued(earlier, moves), **moves},
-        lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in _above(url)),
+        lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in containing(url)),
     )  # fmt: skip
-
-
-def _above(url: str) -> Iterator[str]:
-    parts = url.split("/")
-    return ("/".join(parts[:end]) for end in range(3, len(parts) + 1))
 
 
 def _named(
@@ -165,7 +162,7 @@ def _named(
     """
     rules = {redirect.source: redirect for redirect in result.redirects}
     patterns = {url.url.removesuffix(ANY) for url in result.dead if url.url.endswith(ANY)}
-    urls = {url.url: url for url in result.dead if url.url.endswith(ANY) or patterns.isdisjoint(_above(url.url))}
+    urls = {url.url: url for url in result.dead if url.url.endswith(ANY) or patterns.isdisjoint(containing(url.url))}
     for url, page in before.public.items():
         line = rules.get(url)
         to = after.public.get(url) or (after.public.get(line.target or "") if line is not None else None)
@@ -185,7 +182,7 @@ def _named(
 
 
 def _may_answer(urls: AnsweringUrls, url: str) -> bool:
-    return not urls.unread.isdisjoint(_above(url))
+    return not urls.unread.isdisjoint(containing(url))
 
 
 def compared(
@@ -195,10 +192,11 @@ def compared(
     public: Iterable[str] | None = None,
     unlisted: Iterable[str] = (),
     roots: Mapping[Address, str] = {},
+    known: Collection[Address] = (),
 ) -> RedirectPlan:
     """These redirects as files, compared with those that exist. A declared site that writes no files has no redirects. `public`: every URL
     that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others. `roots`:
-    the URLs of the sites that answer."""
+    the URLs of the sites that answer. `known`: the sites that the ledger has."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
     others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
     below = frozenset(unlisted)
@@ -206,7 +204,7 @@ def compared(
     for site, kept in {**settings.sites, **_undeclared(settings, new)}.items():
         rows, numbers = list(new[site].values()), _differences(old[site], new[site])
         same = not any(numbers.values())
-        if same and site in settings.former:
+        if same and site in settings.former and site not in known:
             continue  # the table of another project that writes into the same folder
         wildcards = () if others is None else _wildcards(rows, others, below)
         host = urlsplit(roots.get(site, "")).netloc

@@ -17,6 +17,7 @@ from reconciler.run.rules import TAKEN
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git
+from tests.proofs import costly
 from tests.urls.test_commands import FIRST, NGINX, apply, project, with_pages
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -95,6 +96,7 @@ ATTACKS: dict[str, tuple[Callable[[Document], Any], Callable[[Document], Any], s
 }  # fmt: skip
 
 
+@costly
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_pull_request_is_judged_by_the_rules_of_the_branch_that_is_named(change: Cli, name: str) -> None:
     edit, loosen, says = ATTACKS[name]
@@ -247,6 +249,7 @@ LOOSER_URLS: dict[str, Any] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("name", LOOSER_URLS)
 @pytest.mark.parametrize("guards", [{}, {"guards": {"deadUrls": "block"}}], ids=["usual", "written"])
 def test_what_the_branch_says_of_dead_urls_is_not_suspended_by_the_pull_request(tmp_path: Path, name: str, guards: dict[str, Any]) -> None:

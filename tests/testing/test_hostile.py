@@ -10,6 +10,7 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.testing.projects import PROJECT, mismatches, outcome, small
 
 SEED = """\
@@ -132,6 +133,7 @@ def test_a_run_leaves_nothing_behind(cli: Cli, tmp_path_factory: pytest.TempPath
 NAMES = ["x\n::error::owned", "\x1b[31mred", "‮abc", "a" * 5000, "${{ vars.brand }}", "<failure/>]]>"]
 
 
+@costly
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_name_stays_text_in_every_format(cli: Cli, name: str) -> None:
     small(cli).write("tests/it.yaml", f"tests: [{{name: {json.dumps(name)}, steps: [], expect: [{{plan: empty}}]}}]")
