@@ -16,7 +16,6 @@ from typing import Final
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -54,7 +53,9 @@ class Entrance:
     def _below(self, scope: Scope, path: str) -> ASGIApp:
         """What answers below the root."""
         headers = Headers(scope=scope)
-        is_known = _same(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""), self._session)
+        # a page at another port can set a cookie of this name for all paths, which the browser sends besides
+        named = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        is_known = any(name == COOKIE and _same(value, self._session) for name, _, value in named)
         if not path.startswith(OPEN):
             # a strict cookie is not sent where a link of another site leads here, as that of a terminal in a browser: the page asks again
             is_led = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate"

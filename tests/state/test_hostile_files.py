@@ -84,7 +84,7 @@ def test_a_value_of_another_type_is_damage_and_no_defect(cli: Cli, change: str) 
         "UPDATE runs SET started = 'x'", "UPDATE runs SET started = '2026-01-01'", "UPDATE journal SET at = 'x'; UPDATE turns SET at = 'x'",
     ],
 )  # fmt: skip
-def test_a_row_that_is_missing_or_out_of_time_is_no_defect(cli: Cli, change: str) -> None:
+def test_a_row_that_is_missing_or_out_of_time_is_damage_at_most(cli: Cli, change: str) -> None:
     poison(cli.root / STATE, f"PRAGMA foreign_keys=OFF; {change}")
     for words in (("state", "forget", "acme/space/api", "p"), ("history", "p"), ("undo", "last", "p", "--yes"), ("state", "pull", "p")):
         assert "RC-defect" not in cli(*words).stderr, words
