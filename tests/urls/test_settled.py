@@ -347,6 +347,24 @@ def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_wr
     settled(cli)
 
 
+@pytest.mark.parametrize("way", ["in peace", "killed"])
+def test_a_line_to_a_page_behind_a_login_stays_although_a_public_page_was_there_once(cli: Cli, way: str) -> None:
+    apply(cli, docs=site("docs", PATHS))
+    path = cli.root / "p/redirects/docs.csv"
+    path.parent.mkdir()
+    path.write_text(f"from,to,status,by\n{BASE}/docs/old,{BASE}/docs/use/install,301,ada\n")
+    closed = site("docs", {"start": "start", "staff": "use"}, visibility="visitor-auth")
+    declare(cli, docs=closed, guide=site("guide", {"use": "use"}))
+    if way == "killed":
+        killed(cli, "last", "--allow-dead-urls", "/**")
+    apply(cli, dead="/**")
+    assert table(cli)["/docs/old"] == "/guide/use/install", "its page moved there"
+    move_section(cli, "use", "moved")
+    apply(cli)
+    assert table(cli)["/docs/moved/install"] == "/docs/use/install"
+    settled(cli)
+
+
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}
