@@ -36,7 +36,7 @@ ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not know
 UNKNOWN: Final = "only the service knows its new URL, or its pages could not be read"
 ENDED: Final = "its page is no longer published"
 LED: Final = "it was redirected to {url}, and the page there is no longer published"
-NARROWED: Final = "only some of its readers can read a page there now"
+NARROWED: Final = "at most some of its readers can read a page there now"
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,15 @@ def test_who_a_new_negated_condition_keeps_out_is_named(cli: Cli) -> None:
     apply(cli, docs=site("docs", PATHS, adaptiveContent={"enabled": True}))
     narrowed = site("docs", PATHS, {"use": "!visitor.claims.staff"})
     refused = apply(cli, docs=narrowed, code=exits.REFUSED)
-    assert "only some of its readers" in refused.stderr
+    assert "at most some of its readers" in refused.stderr
     apply(cli, docs=narrowed, dead="/**")
     settled(cli)
+
+
+def test_nobody_is_promised_to_read_a_site_with_links_that_has_none(cli: Cli) -> None:
+    apply(cli, docs=site("docs", PATHS))
+    refused = apply(cli, docs=site("docs", PATHS, visibility="share-link"), code=exits.REFUSED)
+    assert "/docs/main: at most some of its readers can read a page there now" in refused.stderr
 
 
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"published": False}], ids=["login", "unpublished"])
