@@ -106,6 +106,14 @@ class Address:
             raise ValueError("an address is empty")
         return cls(tuple(unicodedata.normalize("NFC", text).split("/")))
 
+    @classmethod
+    def of(cls, text: str) -> Address | None:
+        """The same; None for a text that is not an address."""
+        try:
+            return cls.parse(text)
+        except ValueError:
+            return None
+
     @property
     def is_singleton(self) -> bool:
         """Whether the address ends with a kind, so that no other address lies below it."""

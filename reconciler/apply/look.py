@@ -29,7 +29,6 @@ from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 
 async def look(
     reader: Reader,
-    kinds: Kinds,
     objects: Collection[Observed],
     simulation: Simulation,
     *,
@@ -43,7 +42,7 @@ async def look(
     reading is outdated. `ordered`: objects whose position among their siblings matters too. `emptied`: objects that are read with all their
     contents. Raises `ServiceError` where the service refuses the token.
     """
-    survey = _ObjectSurvey(reader, kinds, simulation, soon)
+    survey = _ObjectSurvey(reader, simulation, soon)
     wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
     while wave:
         await asyncio.gather(*wave)
@@ -54,8 +53,8 @@ async def look(
 class _ObjectSurvey(Survey):
     """A survey limited to given objects."""
 
-    def __init__(self, reader: Reader, kinds: Kinds, simulation: Simulation, soon: int) -> None:
-        super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
+    def __init__(self, reader: Reader, simulation: Simulation, soon: int) -> None:
+        super().__init__(reader, simulation.kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
         self.simulation, self.soon = simulation, soon
 
     def some(self, objects: Collection[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
@@ -172,7 +171,7 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, StepR
     simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
     objects = {observed.key: observed for step in steps for observed in written.by(step)}
     objects |= {observed.key: observed for observed in written.rearranged()}
-    now = await look(task.writer, task.kinds, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
+    now = await look(task.writer, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}
     # Something that should exist is not shown: whether it was deleted, moved or is late, only a complete reading tells.

@@ -214,7 +214,7 @@ class Preconditions:
         at = self.reader.monotonic()
         try:
             model, soon = self.expected.simulation, self._soon(self.fresh)
-            now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=containers.values())
+            now = await look(self.reader, objects.values(), model, soon=soon, ordered=ordered, emptied=containers.values())
         except ServiceError as error:
             # Nothing is known, which is no reason to write: every step that waits is skipped with this message.
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))

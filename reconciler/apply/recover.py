@@ -143,28 +143,19 @@ class _Recovery:
                     self.journal.hold(intent.kind, intent.address.container)
         return True
 
-    def end(
-        self,
-        intent: Intent,
-        status: Any,
-        note: str,
-        bind: Sequence[Binding] = (),
-        after: Mapping[Address, Mapping[str, Any]] = {},
-        forget: Sequence[Address] = (),
-        rename: Mapping[Address, Address] = {},
-    ) -> None:
-        self.journal.settle([IntentEnding(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)])
-        if rename:
+    def end(self, ending: IntentEnding, note: str) -> None:
+        self.journal.settle([ending])
+        if ending.rename:
             self.bindings = dict(self.journal.state().bindings)
         else:
-            for address in forget:
+            for address in ending.forget:
                 self.bindings.pop(address, None)
-            self.bindings |= {binding.address: binding for binding in bind}
+            self.bindings |= {binding.address: binding for binding in ending.bind}
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:
         what = "was not created" if intent.verb == "create" else f"{intent.verb} is planned again"
-        self.end(intent, "not-sent", f"{intent.address}: {what}")
+        self.end(IntentEnding(intent.id, "not-sent", None), f"{intent.address}: {what}")
 
     def _tracked_objects(self) -> frozenset[tuple[str, str]]:
         return frozenset(binding.key for binding in self.bindings.values())
@@ -210,7 +201,8 @@ class _Recovery:
                     item = observed(self.kinds, child, part, within=self._within(address))
                     bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
                     after[address] = non_sensitive(child, item.values)
-        self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({objects.id})", bind, after)
+        ending = IntentEnding(intent.id, "recovered", None, bind=tuple(bind), after=after)
+        self.end(ending, f"{intent.address}: was created by an earlier run ({objects.id})")
         shown = {name: objects.values[name] for name in agreed if objects.values[name] != agreed[name]}
         self.notes += [altered(intent.address, kind.fields[name], value) for name, value in shown.items()]
 
@@ -290,7 +282,8 @@ class _Recovery:
                 bind, after = (), {}
             # The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent.
             rename = {old: new for old, new in intent.before.renames.items() if old in self.bindings}
-            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget, rename)
+            ending = IntentEnding(intent.id, "recovered", None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)
+            self.end(ending, f"{intent.address}: {intent.verb} was done by an earlier run")
             return True
         if final:
             self._close(intent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -64,31 +65,48 @@ def folder(project: Project) -> str:
     return "" if path == "." else path
 
 
-def rendered(
-    name: str,
-    document: Mapping[str, Any],
-    sheet: Callable[[], Sheet],
-    *,
-    created_at: datetime,
-    folder: str = "",
-    page: Callable[[], str] | None = None,
-) -> str:
-    """A result in one of `FORMATS`. `folder`: the directory of the project, relative to the current one. `page`: its own HTML, where the
+@dataclass(frozen=True)
+class Report:
+    """One result, for every format. `folder`: the directory of the project, relative to the current one. `page`: its own HTML, where the
     usual page is not enough."""
-    match name:
-        case "json":
-            return as_json(document) + "\n"
-        case "brief":
-            return brief(sheet())
-        case "markdown":
-            return markdown(sheet())
-        case "github":
-            return github(sheet(), folder=folder)
-        case "junit" | "sarif" | "codequality":
-            report = sheet()
-            return checked(name, of_sheet(report), title=report.title, summary=report.summary, folder=folder)
-        case _:
-            return page() if page is not None else html(sheet(), created_at=created_at.astimezone(HERE))
+
+    document: Mapping[str, Any]
+    sheet: Callable[[], Sheet]
+    created_at: datetime
+    folder: str = ""
+    page: Callable[[], str] | None = None
+
+    def rendered(self, name: str) -> str:
+        """The result in one of `FORMATS`."""
+        match name:
+            case "json":
+                return as_json(self.document) + "\n"
+            case "brief":
+                return brief(self.sheet())
+            case "markdown":
+                return markdown(self.sheet())
+            case "github":
+                return github(self.sheet(), folder=self.folder)
+            case "junit" | "sarif" | "codequality":
+                report = self.sheet()
+                return checked(name, of_sheet(report), title=report.title, summary=report.summary, folder=self.folder)
+            case _:
+                return self.page() if self.page is not None else html(self.sheet(), created_at=self.created_at.astimezone(HERE))
+
+    def show(self, screen: Screen, name: str) -> None:
+        """Print it in the format `name`; `text` is that of a screen."""
+        if name == "json":
+            screen.document(self.document)
+        elif name in FORMATS:
+            screen.raw(self.rendered(name))
+        else:
+            show_sheet(screen, self.sheet())
+
+    def write(self, screen: Screen, asked: tuple[tuple[str, Path], ...]) -> None:
+        """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
+        masked = replace(self, document=screen.masked_data(self.document)) if asked else self
+        for name, file in asked:
+            write_report(file, screen.masked(masked.rendered(name)))
 
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
@@ -100,39 +118,9 @@ def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str,
     return as_json(code_quality(findings, folder=folder)) + "\n"
 
 
-def show(
-    screen: Screen,
-    name: str,
-    document: Mapping[str, Any],
-    sheet: Callable[[], Sheet],
-    *,
-    created_at: datetime,
-    folder: str = "",
-    page: Callable[[], str] | None = None,
-) -> None:
-    """Print a result in the format `name`; `text` is that of a screen."""
-    if name == "json":
-        screen.document(document)
-    elif name in FORMATS:
-        screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder, page=page))
-    else:
-        screen.spans(sheet_text(sheet(), width=screen.width))
-
-
-def write(
-    screen: Screen,
-    asked: tuple[tuple[str, Path], ...],
-    document: Mapping[str, Any],
-    sheet: Callable[[], Sheet],
-    *,
-    created_at: datetime,
-    folder: str = "",
-    page: Callable[[], str] | None = None,
-) -> None:
-    """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
-    for name, file in asked:
-        text = rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder, page=page)
-        write_report(file, screen.masked(text))
+def show_sheet(screen: Screen, sheet: Sheet) -> None:
+    """Print a report as wide as the screen."""
+    screen.spans(sheet_text(sheet, width=screen.width))
 
 
 def write_report(file: Path, text: str) -> None:

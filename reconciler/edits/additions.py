@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 
 from reconciler.address import Address
@@ -12,7 +12,7 @@ from reconciler.errors import Refused
 from reconciler.importer.entry import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.matched import excluded_objects, removed_by
-from reconciler.importer.project import LIMITS, FileSizes, ImportedProject, missing, modeline, parts, split_files, unread
+from reconciler.importer.project import ImportedProject, NewFiles, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Desired, State
 from reconciler.model.desired import Generation
 from reconciler.plan.matching.match import identify
@@ -29,13 +29,9 @@ def into(
     desired: Desired,
     state: State,
     texts: Mapping[str, str],
-    *,
-    schema: str,
-    limits: FileSizes = LIMITS,
-    taken: Collection[str] = (),
+    new: NewFiles,
 ) -> ImportedProject:
-    """The files that change or are new. `texts`: every file of the project, the project file first. `limits`: when a new list is split.
-    `taken`: paths that no new file may have.
+    """The files that change or are new. `texts`: every file of the project, the project file first.
 
     Raises `Refused` where it is not clear which object a declared address is.
     """
@@ -49,8 +45,8 @@ def into(
     known |= excluded_objects(kinds, desired, state, actual, matches)
     declared |= {address: excluded.declared for address, excluded in desired.excluded.items()}
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
-    writer = EntryWriter(gathered, desired.defaults, taken)
-    adding = _Adding(writer, ProjectWriter(kinds, texts, [desired]), schema, limits)
+    writer = EntryWriter(gathered, desired.defaults, new.taken)
+    adding = _Adding(writer, ProjectWriter(kinds, texts, [desired]), new)
     left: list[str] = []
     for item in list(gathered.items.values()):
         generation = desired.generated.get(item.address) if item.address is not None else None
@@ -96,8 +92,8 @@ def _unwritten(item: GatheredObject, generation: Generation) -> list[str]:
 class _Adding:
     """The additions, by file."""
 
-    def __init__(self, entries: EntryWriter, files: ProjectWriter, schema: str, limits: FileSizes) -> None:
-        self.entries, self.files, self.schema, self.limits = entries, files, schema, limits
+    def __init__(self, entries: EntryWriter, files: ProjectWriter, new: NewFiles) -> None:
+        self.entries, self.files, self.schema, self.limits = entries, files, new.schema, new.limits
         self.new: dict[str, str] = {}
         self.parts: dict[str, str] = {}
         self.several = sum(1 for address in files.declared if address.container is None) > 1

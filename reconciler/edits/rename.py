@@ -183,14 +183,14 @@ class _Rename:
             if (
                 span in self.edits
                 and other.literal
-                and not (other.role is NameRole.DEFINITION and other.span in self._keys and _parsed(other.name) == self.address)
+                and not (other.role is NameRole.DEFINITION and other.span in self._keys and Address.of(other.name) == self.address)
             ):
                 wrong = f"{span.source} names {other.name} too, which keeps its key"
                 raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change it by hand: {span.source}.")
 
     def _after(self, occurrence: Occurrence) -> str | None:
         """What a place names after the rename; None if that does not change, or is written apart."""
-        address = _parsed(occurrence.name)
+        address = Address.of(occurrence.name)
         if occurrence.role is NameRole.PATTERN:
             return self._pattern(occurrence)
         if address is None or occurrence.under == PREVIOUSLY:
@@ -235,7 +235,7 @@ class _Rename:
 
     def _pattern(self, occurrence: Occurrence) -> str | None:
         """The pattern that matches the same resources after the rename; None if it does not change."""
-        address = _parsed(occurrence.name)
+        address = Address.of(occurrence.name)
         if address is not None:
             return str(self._moved(address)) if self._moved(address) != address else None
         try:
@@ -373,13 +373,6 @@ def _with_key(address: Address, key: str) -> Address:
     return Address((*address.parts[:-1], key))
 
 
-def _parsed(text: str) -> Address | None:
-    try:
-        return Address.parse(text)
-    except ValueError:
-        return None
-
-
 def _by_hand(occurrence: Occurrence) -> str:
     return f"Change it by hand: {occurrence.span.source}."
 
@@ -387,4 +380,4 @@ def _by_hand(occurrence: Occurrence) -> str:
 def _address(item: Node, key: str) -> Address | None:
     """The address that a key of a map has."""
     entry = item.entries.get(key) if isinstance(item, Map) else None
-    return _parsed(entry.node.text) if entry is not None and isinstance(entry.node, Scalar) else None
+    return Address.of(entry.node.text) if entry is not None and isinstance(entry.node, Scalar) else None

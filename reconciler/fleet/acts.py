@@ -7,7 +7,7 @@ For people who may not see a tenant, its projects do not exist.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from shlex import quote
 from typing import Any, Final
@@ -163,7 +163,7 @@ def approve(
     seen = _seen_rehearsal(current, row, rehearsal, allow_unplanned=allow_unplanned)
     approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login, rehearsal=seen))
     about = {"rehearsal": seen, "allowUnplanned": allow_unplanned and current.rehearsal is not None and not current.rehearsal.as_planned}
-    return _decided(connection, person, row, "approve", counted, more=about if seen is not None else None)
+    return _decided(connection, person, row, "approve", counted, about if seen is not None else {})
 
 
 def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
@@ -171,7 +171,7 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
     row = _held(connection, person, name)
     _current(connection, row, digest)
     approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason), identity=person.login))
-    return _decided(connection, person, row, "reject", frozenset(), reason)
+    return _decided(connection, person, row, "reject", frozenset(), {"reason": reason})
 
 
 def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectRow, tuple[FleetDriftGroup, ...], dict[str, Decision]]:
@@ -188,7 +188,7 @@ def revert(connection: Connection, person: Person, name: str, *, digest: str, ad
     `digest`: of all drift that the person read; `addresses`: those to revert, by default all. Returns them. Raises `StalePlan` if something
     else is changed by now.
     """
-    return _decide_drift(connection, person, name, digest, addresses, until=None, reason="")
+    return _decide_drift(connection, person, name, digest, addresses, Decision(person.name, "", identity=person.login))
 
 
 def ignore(
@@ -201,12 +201,15 @@ def ignore(
         wrong = f"drift is ignored until a time of the next {IGNORED_MAX.days} days"
         hint = "To leave a field alone for good, write ignoreChanges in the files of the project."
         raise UsageError(wrong, id="RC-option-value", hint=hint)
-    return _decide_drift(connection, person, name, digest, addresses, until=until, reason=_reason(reason))
+    decision = Decision(person.name, "", approves=False, reason=_reason(reason), identity=person.login, until=until)
+    return _decide_drift(connection, person, name, digest, addresses, decision)
 
 
 def _decide_drift(
-    connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], *, until: datetime | None, reason: str
-) -> list[str]:  # fmt: skip
+    connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], decision: Decision
+) -> list[str]:
+    """Store a decision on each address, with the digest of what was changed there."""
+    until = decision.until
     row = _held(connection, person, name)
     _, groups, _ = outside(connection, person, name)
     by_address = {difference.address: difference for difference in differences(groups)}
@@ -230,12 +233,9 @@ def _decide_drift(
         )
     chosen = sorted(set(addresses) or by_address)
     for address in chosen:
-        decision = Decision(
-            person.name, by_address[address].digest, approves=until is None, reason=reason, identity=person.login, until=until
-        )
-        approvals.decide(connection, row.id, decision)
+        approvals.decide(connection, row.id, replace(decision, digest=by_address[address].digest))
     projects.make_due_now(connection, [name])
-    details = {"addresses": chosen} | ({"until": until.isoformat(), "reason": reason} if until is not None else {})
+    details = {"addresses": chosen} | ({"until": until.isoformat(), "reason": decision.reason} if until is not None else {})
     _log(connection, person, "revert-drift" if until is None else "ignore-drift", [row], details)
     return chosen
 
@@ -378,8 +378,7 @@ def _decided(
     row: ProjectRow,
     action: str,
     changes: frozenset[ChangeClass],
-    reason: str = "",
-    more: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any],
 ) -> Decided:
     """Store a decision and its audit line, and make the project due if no approval is missing."""
     current = _judged(connection, row)
@@ -388,7 +387,7 @@ def _decided(
     connection.execute(update(table).where(table.c.id == row.id, about).values(waits=waits))
     if current.verdict.allows:
         projects.make_due_now(connection, [row.project.name])
-    details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason, **(more or {})}
+    details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), **more}
     _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
     return Decided(current, changes)
 

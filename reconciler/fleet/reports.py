@@ -20,7 +20,7 @@ from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, 
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Concern
-from reconciler.report.layout import table
+from reconciler.report.layout import Style, table
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
     FleetAuditLine,
@@ -31,11 +31,12 @@ from reconciler.report.schemas.fleet import (
     FleetStatusDocument,
     FleetVerdictData,
 )
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine
 from reconciler.report.words import count
 from reconciler.text.escape import as_json, terminal
 from reconciler.text.names import utc_text
 
-NAMED = 20
+MOST_PROJECTS = 20
 APPLIED = "it was applied, and the next run verifies it"
 FIRST_APPLY = "Apply once, in the directory of the project, with its token in RECONCILER_TOKEN (or copy the state: state pull, state push):"
 NO_WORKER = " Nothing is run until there is one: reconciler fleet worker."
@@ -61,37 +62,29 @@ def plan_document(changes: Changes) -> FleetPlanDocument:
     }
 
 
-def plan_text(changes: Changes) -> str:
-    """The same for a screen."""
+def plan_sheet(changes: Changes) -> Sheet:
+    """The same for people: a line for each project, and below it the keys that change."""
     lines = []
     for project in changes.appearing:
         where = project.source.git + (f" {project.source.path}" if project.source.path != "." else "")
-        lines.append(f"+ {project.name}  {project.mode.value} every {_every(project.every)}, {where}")
+        lines.append(SheetLine(Style.CREATE, "+", project.name, f"{project.mode.value} every {in_words(project.every)}, {where}"))
     for name, different in changes.changing.items():
-        lines.append(f"~ {name}")
-        lines += [f"    {difference['key']}: {_value(difference['before'])} -> {_value(difference['after'])}" for difference in different]
-    lines += [f"+ {name}  declared again" for name in changes.returning]
-    lines += [f"- {name}  becomes orphaned: it is not run again, and nothing of it is deleted" for name in changes.vanishing]
-    parts = [
-        f"{len(part)} to {verb}"
-        for part, verb in (
-            (changes.appearing, "add"), (changes.changing, "change"), (changes.returning, "run again"), (changes.vanishing, "orphan"),
-        )
-        if part
-    ]  # fmt: skip
-    summary = (
-        f"Fleet: {', '.join(parts)}; {count(changes.total, 'project')}." if parts else f"No changes. {count(changes.total, 'project')}."
-    )
-    return "".join(f"{terminal(line)}\n" for line in [*lines, *([""] if lines else []), summary])
-
-
-def _every(seconds: int) -> str:
-
-    return in_words(seconds)
+        lines.append(SheetLine(Style.UPDATE, "~", name, ""))
+        lines += [
+            SheetLine(Style.DIM, " ", f"  {difference['key']}", f"{_value(difference['before'])} -> {_value(difference['after'])}")
+            for difference in different
+        ]
+    lines += [SheetLine(Style.CREATE, "+", name, "declared again") for name in changes.returning]
+    orphaned = "becomes orphaned: it is not run again, and nothing of it is deleted"
+    lines += [SheetLine(Style.DELETE, "-", name, orphaned) for name in changes.vanishing]
+    verbs = {"add": changes.appearing, "change": changes.changing, "run again": changes.returning, "orphan": changes.vanishing}
+    parts = [f"{len(projects)} to {verb}" for verb, projects in verbs.items() if projects]
+    number = count(changes.total, "project")
+    summary = f"Fleet: {', '.join(parts)}; {number}." if parts else f"No changes. {number}."
+    return Sheet("fleet plan", "", None, summary, [SheetEntry("", "", lines)] if lines else ())
 
 
 def _value(value: Any) -> str:
-
     return "none" if value is None else value if isinstance(value, str) else as_json(value, indent=None)
 
 
@@ -267,7 +260,7 @@ def _first_applies(rows: Sequence[ProjectRow]) -> Iterator[str]:
     new = [(name, reading.first_apply) for name, reading in known if reading.first_apply]
     if new:
         yield f"\n{FIRST_APPLY}\n"
-    yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:NAMED])
+    yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:MOST_PROJECTS])
 
 
 def drift_text(row: ProjectRow, groups: Sequence[FleetDriftGroup], decided: Mapping[str, Decision]) -> str:

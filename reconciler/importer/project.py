@@ -122,22 +122,23 @@ class ImportedProject:
     unwritable: bool = False
 
 
-def project(
-    kinds: Kinds,
-    actual: Actual,
-    *,
-    service: Mapping[str, object],
-    schema: str,
-    limits: FileSizes = LIMITS,
-    taken: Collection[str] = (),
-) -> ImportedProject:
+@dataclass(frozen=True)
+class NewFiles:
+    """What new files are like. `schema`: where the schema for editors is. `limits`: when they are split. `taken`: paths that none may have,
+    beside those of YAML files."""
+
+    schema: str
+    limits: FileSizes = LIMITS
+    taken: Collection[str] = ()
+
+
+def project(kinds: Kinds, actual: Actual, new: NewFiles, *, service: Mapping[str, object]) -> ImportedProject:
     """The files of a new project that declares everything in `actual`.
 
-    The first root's key is the project's name. `service`: the keys of that section. `schema`: the location of the schema for editors.
-    `limits`: when it is split into files. `taken`: paths that no file of it may have, beside those of YAML files.
+    The first root's key is the project's name. `service`: the keys of that section.
     """
     gathered = Gathered(kinds, actual, {})
-    writer = EntryWriter(gathered, taken=taken)
+    writer = EntryWriter(gathered, taken=new.taken)
     writer.defaults = defaults = shared_values(writer)  # the writer keeps the values that this compares
     unseen = unread(actual)
     top = EmittedMap([EmittedEntry("version", 1), EmittedEntry("project", gathered.roots[0].key if gathered.roots else "docs")])
@@ -145,6 +146,7 @@ def project(
         top.lines.append(EmittedEntry("service", EmittedMap([EmittedEntry(name, value) for name, value in service.items()])))
     if defaults:
         top.lines.append(EmittedEntry("defaults", EmittedMap([EmittedEntry(kind, values) for kind, values in defaults.items()], open=True)))
+    schema, limits = new.schema, new.limits
     head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {name}" for name in unseen)]
     files: dict[str, EmittedMap] = {}
     text = ""

@@ -78,7 +78,7 @@ def _add_texts(server: LanguageServer, session: Session, checking: Checking) -> 
         checked, named = await checking.checked(project), await checking.named(project)
         offset = document.text.offset(params.position)
         return hover.hover(
-            session.language, checked, name, document.text, offset, named=named, living=session.living.of, now=session.now()
+            session.language, checked, name, document.text, offset, named=named, service_state=session.service_state.of, now=session.now()
         )  # fmt: skip
 
 

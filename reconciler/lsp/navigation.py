@@ -29,8 +29,6 @@ from reconciler.text.escape import terminal
 SYMBOLS_MAX: Final = 1_000  # that a search in the workspace shows
 TRIAL: Final = "-renamed"  # after a key, to find out whether it can be renamed at all
 
-TextOf = Callable[[str], Text | None]
-
 
 @dataclass(frozen=True)
 class NamedTexts:

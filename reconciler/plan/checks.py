@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from reconciler.model import Concern, GoldenSearch, Observed, Sort
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import Key, page_fields, parent
 from reconciler.plan.health import HealthInputs
 from reconciler.plan.open_work import at, moment
 from reconciler.plan.warnings.notes import is_read
@@ -86,7 +86,7 @@ def places(inputs: HealthInputs) -> Iterator[Shown]:
     """Where objects are shown, as the reading has it."""
     kinds, actual = inputs.kinds, inputs.actual
     for kind in kinds.values():
-        fields = kind.audience.shows if kind.audience is not None else ()
+        fields = page_fields(kinds, kind)
         root_kind = kinds.get(kind.within or "")
         for observed in actual.objects.get(kind.name, {}).values() if fields and root_kind is not None else ():
             assert root_kind is not None
@@ -106,11 +106,10 @@ def places(inputs: HealthInputs) -> Iterator[Shown]:
             forms |= {form[:-1] for form in forms if own and form and form[-1] == _segment(kind, observed)}
             if node is not None and first:
                 forms |= {form[1:] for form in forms if form and form[0] == _segment(kinds[node.kind], node)}
-            for name in fields:
-                target, to = observed.values.get(name), kind.fields[name].refers
-                if isinstance(target, str) and to is not None:
-                    begins = own and (node is None or first)
-                    yield Shown(kind, observed, root_kind, root, (to, target), frozenset(forms), begins)
+            begins = own and (node is None or first)
+            for field in fields:
+                if isinstance(target := observed.values.get(field.name), str):
+                    yield Shown(kind, observed, root_kind, root, (str(field.refers), target), frozenset(forms), begins)
 
 
 def _segment(kind: Kind, observed: Observed) -> Any:

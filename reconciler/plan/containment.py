@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TypeVar
 
 from reconciler.model import Observed
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Field, Kind, Kinds
 
 Key = tuple[str, str]
 """An object: its kind and its id."""
@@ -48,6 +48,21 @@ def containers(kind: Kind, observed: Observed) -> Iterator[Key]:
 def content_kinds(kinds: Kinds, kind: Kind) -> list[Kind]:
     """The kinds whose objects an object of this kind may contain directly."""
     return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in other.location_fields)]
+
+
+def page_fields(kinds: Kinds, kind: Kind) -> list[Field]:
+    """The fields that name an object with pages, which an object of the kind shows to readers."""
+    return [field for field in kind.shows if field.refers is not None and kinds[field.refers].pages is not None]
+
+
+def showing_kinds(kinds: Kinds) -> set[str]:
+    """The kinds of what shows pages to readers, and of what that is part of."""
+    showing = [kind for kind in kinds.values() if page_fields(kinds, kind)]
+
+    def around(kind: Kind) -> Iterator[Kind]:
+        yield from (kinds[to] for name in (kind.audience.inherits if kind.audience else ()) if (to := kind.fields[name].to) is not None)
+
+    return {kind.name for kind in reached(showing, around)}
 
 
 class Contents:

@@ -10,7 +10,7 @@ An object counts some of its work itself, so a plan without losses, or with loss
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -73,29 +73,29 @@ def losses(kinds: Kinds, plan: Plan, actual: Actual, ids: Mapping[Address, str])
                 continue
             if other not in all_lost or _rank(effect) < _rank(all_lost[other]):
                 all_lost[other] = effect
-    return tuple(_loss(kinds, actual, key, effect, all_lost, called, direct) for key, effect in all_lost.items())
+    lost = []
+    for key, effect in all_lost.items():
+        source = direct[key][0].source if key in direct else None
+        around = tuple(map(called, _lost_around(kinds, actual, all_lost, key)))
+        lost.append(Loss(called(key), kinds[key[0]], actual.objects[key[0]][key[1]], effect, around, source))
+    return tuple(lost)
 
 
-def _loss(
-    kinds: Kinds,
-    actual: Actual,
-    key: Key,
-    effect: WorkEffect,
-    all_lost: Mapping[Key, WorkEffect],
-    called: Callable[[Key], Address],
-    direct: Mapping[Key, tuple[Change, list[WorkEffect]]],
-) -> Loss:
-    observed = actual.objects[key[0]][key[1]]
+def _lost_around(kinds: Kinds, actual: Actual, all_lost: Mapping[Key, WorkEffect], key: Key) -> list[Key]:
+    """What contains an object and loses work in the same way."""
     around: list[Key] = []
     ahead = [key]
     while ahead:
         outer = ahead.pop()
         if (inner := actual.find(*outer)) is not None:
-            new = [other for other in containers(kinds[outer[0]], inner) if all_lost.get(other) is effect and other not in (key, *around)]
+            new = [
+                other
+                for other in containers(kinds[outer[0]], inner)
+                if all_lost.get(other) is all_lost[key] and other not in (key, *around)
+            ]
             around += new
             ahead += new
-    source = direct[key][0].source if key in direct else None
-    return Loss(called(key), kinds[key[0]], observed, effect, tuple(map(called, around)), source)
+    return around
 
 
 def _rank(effect: WorkEffect) -> int:

@@ -15,7 +15,7 @@ from reconciler.model import CheckResult, HealthChecks, Observed, SiteUrls
 from reconciler.model.codec import title
 from reconciler.model.site import SitePart
 from reconciler.plan.audience.readers import Audiences
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import Key, page_fields, parent
 from reconciler.plan.health import HealthInputs
 from reconciler.plan.urls.changes import Trees, page_urls
 from reconciler.plan.urls.variants import Published, variants
@@ -42,18 +42,14 @@ def named_site(inputs: HealthInputs, name: str) -> Key:
 def _showing(inputs: HealthInputs) -> Iterator[tuple[Kind, Observed, Key, Key]]:
     """What shows the pages of something: it, what contains it, and what it shows."""
     for kind in inputs.kinds.values():
-        for name in kind.audience.shows if kind.audience is not None and kind.within is not None else ():
-            to = kind.fields[name].refers
-            if to is None or inputs.kinds[to].pages is None:
-                continue
+        for field in page_fields(inputs.kinds, kind) if kind.within is not None else ():
             for observed in inputs.actual.objects.get(kind.name, {}).values():
                 site = str(kind.within), observed.within.get(str(kind.within), "")
-                yield kind, observed, site, (to, str(observed.values.get(name)))
+                yield kind, observed, site, (str(field.refers), str(observed.values.get(field.name)))
 
 
 def _sites(inputs: HealthInputs) -> list[Key]:
-    roots = {kind.within for kind in inputs.kinds.values() for name in (kind.audience.shows if kind.audience is not None else ())
-             if (to := kind.fields[name].refers) is not None and inputs.kinds[to].pages is not None}  # fmt: skip
+    roots = {kind.within for kind in inputs.kinds.values() if page_fields(inputs.kinds, kind)}
     return [(name, id) for name in inputs.kinds if name in roots for id in inputs.actual.objects.get(name, {})]
 
 
@@ -95,7 +91,7 @@ def parts(inputs: HealthInputs, site: Key, trees: Trees, readers: Mapping[Addres
     for kind, observed, at, space in _showing(inputs):
         if at == site:
             node = parent(kind, observed)
-            nodes.setdefault(node, []).append(_part(inputs, kind, observed, space, node, trees, readers))
+            nodes.setdefault(node, []).append(_part(inputs, kind, observed, space, trees, readers))
     order = {key: number for number, key in enumerate(_nodes(inputs, nodes))}
     return tuple(part for node in sorted(nodes, key=lambda key: order.get(key, -1) if key is not None else -1) for part in nodes[node])
 
@@ -106,9 +102,8 @@ def _nodes(inputs: HealthInputs, nodes: Iterable[Key | None]) -> Iterator[Key]:
     return ((name, id) for name in sorted(names) for id in inputs.actual.objects.get(name, {}))
 
 
-def _part(
-    inputs: HealthInputs, kind: Kind, observed: Observed, space: Key, node: Key | None, trees: Trees, readers: Mapping[Address, str]
-) -> SitePart:
+def _part(inputs: HealthInputs, kind: Kind, observed: Observed, space: Key, trees: Trees, readers: Mapping[Address, str]) -> SitePart:
+    node = parent(kind, observed)
     tree, address = trees.get(space, "it was not read"), inputs.called((kind.name, observed.id))
     around = inputs.actual.find(*node) if node is not None else None
     content = inputs.actual.find(*space)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
 from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
+from reconciler.config.language.functions import as_text
 from reconciler.config.language.stand_ins import is_unknown
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Exemption, Plan, Policies, Policy, Severity, Violation
@@ -236,32 +237,26 @@ def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapp
         "days": Function("days", lambda day: (_day(day) - today).days),
         "until": Function("until", _until),
         "expires": Function("expires", _expires),
-        "count": Function("count", lambda action, kind=None: scene.count(_text(action), None if kind is None else _text(kind))),
-        "others": Function("others", lambda field: scene.others(subject(), _text(field))),
-        "inside": Function("inside", lambda kind, *about: scene.inside(subject(), _text(kind), *map(known, about))),
+        "count": Function("count", lambda action, kind=None: scene.count(as_text(action), None if kind is None else as_text(kind))),
+        "others": Function("others", lambda field: scene.others(subject(), as_text(field))),
+        "inside": Function("inside", lambda kind, *about: scene.inside(subject(), as_text(kind), *map(known, about))),
     }
-
-
-def _text(value: Any) -> str:
-    if isinstance(known(value), str):
-        return str(value)
-    raise TypeError
 
 
 def _day(value: Any) -> date:
     try:
-        return date.fromisoformat(_text(value))
+        return date.fromisoformat(as_text(value))
     except ValueError:
         raise ExpressionError("days requires a day: YYYY-MM-DD", id="RC-function-arguments") from None
 
 
 def _until(value: Any) -> str | None:
     """The day after the last word `until` in a text."""
-    return until(_text(value))
+    return until(as_text(value))
 
 
 def _expires(value: Any) -> str:
-    day = expiry(_text(value))
+    day = expiry(as_text(value))
     if day is None:
         raise ExpressionError("expires requires a certificate in PEM format", id="RC-function-arguments")
     return day.isoformat()

@@ -27,7 +27,6 @@ from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
-from reconciler.config import Project
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, Step, StepStatus
 from reconciler.model.listener import Following, Listener
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
@@ -43,19 +42,17 @@ from reconciler.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.rehearsal.redirects import tested_redirects
 from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
-from reconciler.resource import Kinds
-from reconciler.run.applying import ApplySession, applying_to
+from reconciler.run.applying import ApplySession, ApplyTarget, applying_to
 from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.connection.embedded import embedded, sandbox_errors
 from reconciler.run.guards import CONSENTS, listed_sorts
 from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
-from reconciler.run.operation import Limits, Operation
-from reconciler.run.saved.use import Use
+from reconciler.run.operation import Limits
+from reconciler.run.saved.use import SavedPlanUse
 from reconciler.run.stages import Planned, checked
 from reconciler.run.undoing import change_state, inverse_of, undo_only
-from reconciler.run.voice import Voice
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
@@ -64,7 +61,7 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: Use | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
+    run: Run, use: SavedPlanUse | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:  # fmt: skip
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
     from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
@@ -72,12 +69,12 @@ def rehearse(
     Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
     with sandbox_errors():
-        from reconciler.sandbox import living  # an extra: the sandbox needs its packages
+        from reconciler.sandbox import copies  # an extra: the sandbox needs its packages
     voice, project, service, operation = run.voice, run.project, run.service, run.operation
     with run.store() as store:
         document = store.pull()
         with run.reading(), use.fitting() if use is not None else nullcontext():
-            planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
+            planned, read = run.ask(lambda reader: _read(run, reader, copies.wanted, everything))
         planned = limited(planned)
         if use is not None:
             approval = use.valid(planned, project, store)
@@ -85,7 +82,7 @@ def rehearse(
     refusals = _refusals(planned, use.limits if use is not None else planned.operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
-        living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
+        copies.write_copy(copy, copies.copied(service.settings.base_url, read.answers), refused=read.refused)
         with embedded(copy, None, None) as running:
             voice.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.
@@ -94,10 +91,11 @@ def rehearse(
             url = f"sqlite:///{Path(folder) / STATE}"
             scope = StateScope(project.settings.project, operation.environment or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(voice, project, run.kinds, twin, twin_state, copy, service.settings.base_url, operation)
+                target = ApplyTarget(voice, twin, run.kinds, project, operation)
+                copied_run = CopiedRun(target, twin_state, copy, service.settings.base_url)
                 if document is not None:
-                    stage.carry(document)
-                rehearsal = stage.perform(planned, read, refusals)
+                    copied_run.carry(document)
+                rehearsal = copied_run.perform(planned, read, refusals)
     return rehearsal if use is None else replace(rehearsal, plan_digest=use.saved.digest)
 
 
@@ -145,22 +143,13 @@ class _Following(Following):
         return step_text(step, self.changes.get(step.address), later)
 
 
-class _Stage:
-    """A copy with its state, on which one plan is applied and undone."""
+class CopiedRun:
+    """A copy with its state, on which one plan is applied and undone. `copy`: its file; `base`: the URL of the original."""
 
-    def __init__(
-        self,
-        voice: Voice,
-        project: Project,
-        kinds: Kinds,
-        twin: ConnectedService,
-        state: Store,
-        copy: Path,
-        base: str,
-        operation: Operation,
-    ) -> None:
-        self.voice, self.project, self.kinds, self.twin, self.state, self.operation = voice, project, kinds, twin, state, operation
-        self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
+    def __init__(self, target: ApplyTarget, state: Store, copy: Path, base: str) -> None:
+        self.target, self.voice, self.project, self.kinds = target, target.voice, target.project, target.kinds
+        self.twin, self.state, self.operation = target.service, state, target.operation
+        self.copy, self.base, self.organizations = copy, base, root_ids(target.project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
         """Give the copy the state of the original."""
@@ -241,10 +230,7 @@ class _Stage:
             return session.journal.run, outcome, ours, session.plan()
 
     def _applying(self, command: str, listener: Listener | None = None) -> AbstractContextManager[ApplySession]:
-        return applying_to(
-            self.state, self.voice, self.twin, self.kinds, self.project, self.operation, who=current_user(), command=command,
-            listener=listener,
-        )  # fmt: skip
+        return applying_to(self.state, self.target, who=current_user(), command=command, listener=listener)
 
     def _divergences(
         self,

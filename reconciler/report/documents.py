@@ -39,7 +39,7 @@ from reconciler.model import (
     WorkItem,
 )
 from reconciler.model.drift import Drift, Drifted, DriftGroup, DriftWord
-from reconciler.report.drift_groups import Command, OtherWay, accept_line, exposed_by, group_text, revert_line
+from reconciler.report.drift_groups import DriftCommands, group_text
 from reconciler.report.redirects import redirects_data
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
@@ -166,7 +166,7 @@ def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
     """The document of an apply: what it did, and which parts of a saved plan it did not do."""
-    held = outcome.withheld
+    held = outcome.not_applied
     refused: list[t.ReasonData] = [{"address": at, "reason": why} for at, why in sorted(held.refused.items())] if held else []
     return {
         "format": "reconciler.outcome/1",
@@ -223,9 +223,7 @@ def _edited(edit: Edited) -> run_types.EditedData:
     return record(run_types.EditedData, edit, **hidden, reason=edit.says)
 
 
-def drift_document(
-    drift: Drift, *, command: Command | None = None, by_hand: Mapping[str, str] = {}, instead: Mapping[str, OtherWay] = {}
-) -> plan_types.DriftDocument:
+def drift_document(drift: Drift, commands: DriftCommands | None = None) -> plan_types.DriftDocument:
     """The document of drift; `whole`: everything was read, so that the coverage is complete."""
     # What is unknown about one address is not a kind that could not be read, but programs must treat it alike.
     unread: list[t.UnknownData] = [
@@ -259,11 +257,10 @@ def drift_document(
     }
     if drift.groups:
         document["groups"] = [_drift_group(item) for item in drift.groups]
-    if command is not None:
-        exposed = exposed_by(drift)
+    if commands is not None:
         for entry, group in zip(document.get("groups", ()), drift.groups, strict=True):
-            entry["revert"] = revert_line([group], command, instead)
-            entry["accept"] = accept_line([group], command, by_hand, exposed)
+            entry["revert"] = commands.revert([group])
+            entry["accept"] = commands.accept(drift, [group])
     if drift.exposures:
         document["exposures"] = [exposure_data(item) for item in drift.exposures]
     if drift.left_alone:

@@ -2,15 +2,15 @@
 
 exposing       acme/site/docs: visibility share-link -> public
                New access for anyone: 2 spaces (acme/space/six and acme/space/two).
-ways           Revert it: reconciler drift docs --revert-plan revert.plan.json --group 5f0c && reconciler apply docs --plan revert.plan.json
+commands       Revert it: reconciler drift docs --revert-plan revert.plan.json --group 5f0c && reconciler apply docs --plan revert.plan.json
                Accept it: reconciler drift docs --accept acme/site/docs.visibility --allow-exposure acme/site/docs
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field as item
 from datetime import tzinfo
 from shlex import quote
 from typing import Final
@@ -22,7 +22,7 @@ from reconciler.report.layout import Span, Style
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
 from reconciler.text.names import minute
 
-NAMED: Final = 3  # addresses in a sentence
+MOST_ADDRESSES: Final = 3  # addresses in a sentence
 VALUES_MAX: Final = 160  # characters of what differs, in a sentence
 SENTENCES: Final = 6  # above the list
 ACCEPTED_MAX: Final = 8  # resources that one command line accepts
@@ -43,7 +43,7 @@ def group_text(group: DriftGroup) -> str:
         because = f"; {count(others, 'resource')} changed because of it" if others else ""
         return f"{group.addresses[0]} was deleted{with_it}{because}{effects}"
     what = differences(group.resources[0]) if group.resources else "changed"
-    return f"{listed(list(map(str, group.addresses)), NAMED)}: {what}{effects}"
+    return f"{listed(list(map(str, group.addresses)), MOST_ADDRESSES)}: {what}{effects}"
 
 
 def differences(resource: Drifted) -> str:
@@ -107,14 +107,14 @@ def consequences_of(group: DriftGroup) -> Iterator[str]:
     elif group.effects:
         deleted = any(resource.status is DriftWord.DELETED for resource in group.resources)
         names = group.addresses[:1] if deleted else group.addresses
-        yield f"{listed(list(map(str, names)), NAMED)}: {'; '.join(group.effects)}."
+        yield f"{listed(list(map(str, names)), MOST_ADDRESSES)}: {'; '.join(group.effects)}."
     if group.urls:
         moved = sum(url.after is not None for url in group.urls)
         elsewhere = f"; the content of {moved:,} answers elsewhere" if moved else ""
         below = count(len(group.urls), "published URL")
         yield f"{below} {'stops' if len(group.urls) == 1 else 'stop'} working, with everything below{elsewhere} ({group.urls[0].before})."
     elif group.drift_class is DriftClass.BREAKING_URLS:
-        yield f"{listed(list(map(str, group.addresses)), NAMED)}: published URLs that begin with the former address stop working."
+        yield f"{listed(list(map(str, group.addresses)), MOST_ADDRESSES)}: published URLs that begin with the former address stop working."
 
 
 def reader_lines(group: DriftGroup) -> Iterator[tuple[bool, str, tuple[Address, ...]]]:
@@ -128,7 +128,7 @@ def reader_lines(group: DriftGroup) -> Iterator[tuple[bool, str, tuple[Address, 
 
 def _objects(addresses: Sequence[Address]) -> str:
     kinds = Counter(address.kind or "object" for address in addresses)
-    named = f" ({listed(list(map(str, addresses)), NAMED)})" if len(addresses) <= NAMED else ""
+    named = f" ({listed(list(map(str, addresses)), MOST_ADDRESSES)})" if len(addresses) <= MOST_ADDRESSES else ""
     return listed([count(number, kind) for kind, number in kinds.items()], len(kinds)) + named
 
 
@@ -144,85 +144,82 @@ class OtherWay:
     why: str = ""
 
 
-def exposed_by(drift: Drift) -> set[Address]:
-    """What requires consent if it is accepted."""
-    return {address for exposure in drift.exposures if exposure.asked for address in exposure.names}
+@dataclass(frozen=True)
+class DriftCommands:
+    """The two ways on, as complete command lines: put back what was changed, or accept it.
 
-
-def ways(
-    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, instead: Mapping[str, OtherWay] = {},
-    exposed: Collection[Address] = (),
-) -> list[str]:  # fmt: skip
-    """The two ways on, as complete command lines: for the worst group, and for all where there are more.
-
-    `by_hand`: ADDRESS or ADDRESS.field of what no command accepts, and what people do instead. `instead`: by id, what puts
-    groups back that no plan does. `exposed`: what requires consent.
+    `line`: gives the command line of a command. `by_hand`: ADDRESS or ADDRESS.field of what no command accepts, and what people do
+    for it. `no_plan`: by id, what puts groups back that no plan does.
     """
-    if not groups:
-        return []
-    first, rest = groups[0], groups[1:]
-    alone = not rest or first.drift_class is DriftClass.COSMETIC
-    listing: list[tuple[str, Sequence[DriftGroup]]] = [("all" if rest else "it", groups)]
-    lines = []
-    for what, some in [*([] if alone else [(f"{first.addresses[0]}", [first])]), *listing]:
-        lines += _reverts(what, some, command, instead)
-        line = accept_line(some, command, by_hand, exposed)
-        lines += [f"Accept {what}: {line}"] if line else []
-    return [*dict.fromkeys(lines), *by_hand_line(groups, by_hand)]
 
+    line: Command
+    by_hand: Mapping[str, str] = item(default_factory=dict)
+    no_plan: Mapping[str, OtherWay] = item(default_factory=dict)
 
-def _reverts(what: str, groups: Sequence[DriftGroup], command: Command, instead: Mapping[str, OtherWay]) -> list[str]:
-    if all(group.id in instead for group in groups):
-        ways = [(group.addresses[0], instead[group.id]) for group in groups[:NAMED]]
-        return [f"Revert {address}: {way.command}" if way.command else way.why for address, way in ways]
-    return [f"Revert {what}: {revert_line(groups, command, instead)}"]
+    def sentences(self, drift: Drift) -> list[str]:
+        """Both ways for the worst group, and for all where there are more."""
+        groups = drift.groups
+        if not groups:
+            return []
+        first, rest = groups[0], groups[1:]
+        alone = not rest or first.drift_class is DriftClass.COSMETIC
+        listing: list[tuple[str, Sequence[DriftGroup]]] = [("all" if rest else "it", groups)]
+        lines = []
+        for what, some in [*([] if alone else [(f"{first.addresses[0]}", [first])]), *listing]:
+            lines += self._reverts(what, some)
+            line = self.accept(drift, some)
+            lines += [f"Accept {what}: {line}"] if line else []
+        return [*dict.fromkeys(lines), *self._in_the_files(groups)]
 
+    def _reverts(self, what: str, groups: Sequence[DriftGroup]) -> list[str]:
+        if all(group.id in self.no_plan for group in groups):
+            ways = [(group.addresses[0], self.no_plan[group.id]) for group in groups[:MOST_ADDRESSES]]
+            return [f"Revert {address}: {way.command}" if way.command else way.why for address, way in ways]
+        return [f"Revert {what}: {self.revert(groups)}"]
 
-def revert_line(groups: Sequence[DriftGroup], command: Command, instead: Mapping[str, OtherWay]) -> str:
-    """The commands that put groups back, and nothing else: of a group those of its id, of several those of all. "" where none does."""
-    only = groups[0].id if len(groups) == 1 else ""
-    if only in instead:
-        return instead[only].command
-    chosen = f" --group {only}" if only else ""
-    return f"{command('drift')} --revert-plan {PLAN_FILE}{chosen} && {command('apply')} --plan {PLAN_FILE}"
+    def revert(self, groups: Sequence[DriftGroup]) -> str:
+        """The commands that put groups back, and nothing else: of a group those of its id, of several those of all. "" where none does."""
+        only = groups[0].id if len(groups) == 1 else ""
+        if only in self.no_plan:
+            return self.no_plan[only].command
+        chosen = f" --group {only}" if only else ""
+        return f"{self.line('drift')} --revert-plan {PLAN_FILE}{chosen} && {self.line('apply')} --plan {PLAN_FILE}"
 
+    def accept(self, drift: Drift, groups: Sequence[DriftGroup]) -> str:
+        """The command that takes the changes of some groups into the files; "" where no command can."""
+        existing = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
+        kept = [(group, resource, name) for group, resource in existing for name in self._accepted_names(resource)]
+        if not kept:
+            return ""
+        if len(kept) > ACCEPTED_MAX:
+            return f"{self.line('drift')} --accept ADDRESS[.FIELD]"
+        exposed = {address for exposure in drift.exposures if exposure.asked for address in exposure.names}
+        consent = [
+            resource.address for group, resource, _ in kept if group.drift_class is DriftClass.EXPOSING or resource.address in exposed
+        ]
+        exposing = dict.fromkeys(map(str, consent))
+        accepted = [f"--accept {quote(name)}" for _, _, name in kept]
+        return " ".join([self.line("drift"), *accepted, *(f"--allow-exposure {quote(address)}" for address in exposing)])
 
-def accept_line(
-    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, exposed: Collection[Address] = ()
-) -> str:  # fmt: skip
-    """The command that takes the changes into the files; "" where no command can."""
-    existing = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
-    kept = [(group, resource, name) for group, resource in existing for name in _accepted_names(resource, by_hand)]
-    if not kept:
-        return ""
-    if len(kept) > ACCEPTED_MAX:
-        return f"{command('drift')} --accept ADDRESS[.FIELD]"
-    consent = [resource.address for group, resource, _ in kept if group.drift_class is DriftClass.EXPOSING or resource.address in exposed]
-    exposing = dict.fromkeys(map(str, consent))
-    accepted = [f"--accept {quote(name)}" for _, _, name in kept]
-    return " ".join([command("drift"), *accepted, *(f"--allow-exposure {quote(address)}" for address in exposing)])
+    def _accepted_names(self, resource: Drifted) -> list[str]:
+        """What names the changes of a resource that a command accepts: its address, or each field where people do the rest."""
+        fields = [f"{resource.address}.{delta.name}" for delta in resource.fields]
+        if str(resource.address) not in self.by_hand and self.by_hand.keys().isdisjoint(fields):
+            return [str(resource.address)]
+        return [name for name in fields if name not in self.by_hand]
 
-
-def _accepted_names(resource: Drifted, by_hand: Mapping[str, str]) -> list[str]:
-    """What names the changes of a resource that a command accepts: its address, or each field where people do the rest."""
-    fields = [f"{resource.address}.{delta.name}" for delta in resource.fields]
-    if str(resource.address) not in by_hand and by_hand.keys().isdisjoint(fields):
-        return [str(resource.address)]
-    return [name for name in fields if name not in by_hand]
-
-
-def by_hand_line(groups: Sequence[DriftGroup], by_hand: Mapping[str, str] = {}) -> list[str]:
-    """What people do in the YAML to accept what no command can; a line of its own, because commands are copied with their whole line."""
-    resources = [resource for group in groups for resource in group.resources]
-    deleted = any(resource.status is DriftWord.DELETED for resource in resources)
-    names = [
-        name
-        for item in resources
-        for name in (str(item.address), *(f"{item.address}.{delta.name}" for delta in item.fields))
-        if name in by_hand and item.status is not DriftWord.DELETED
-    ]
-    others = list(dict.fromkeys(by_hand[name] for name in names))
-    others = [*others[:NAMED], f"{len(others) - NAMED:,} more"] if len(others) > NAMED + 1 else others
-    others += ["remove the lines of what was deleted"] if deleted else []
-    others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
-    return [f"Accept by hand, in the YAML: {listed(others, len(others))}"] if others else []
+    def _in_the_files(self, groups: Sequence[DriftGroup]) -> list[str]:
+        """What people do in the YAML to accept what no command can. A line of its own: commands are copied as whole lines."""
+        resources = [resource for group in groups for resource in group.resources]
+        deleted = any(resource.status is DriftWord.DELETED for resource in resources)
+        names = [
+            name
+            for resource in resources
+            for name in (str(resource.address), *(f"{resource.address}.{delta.name}" for delta in resource.fields))
+            if name in self.by_hand and resource.status is not DriftWord.DELETED
+        ]
+        others = list(dict.fromkeys(self.by_hand[name] for name in names))
+        others = [*others[:MOST_ADDRESSES], f"{len(others) - MOST_ADDRESSES:,} more"] if len(others) > MOST_ADDRESSES + 1 else others
+        others += ["remove the lines of what was deleted"] if deleted else []
+        others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
+        return [f"Accept by hand, in the YAML: {listed(others, len(others))}"] if others else []

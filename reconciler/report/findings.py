@@ -2,7 +2,7 @@
 
 In: findings, by place. Out: text, or the document `reconciler.findings/1`.
 
-What `doctor` found: one line each, with a remedy where something is to be done. In: findings. Out: spans, or plain data.
+What `doctor` found: one line each, with a remedy where something is to be done. In: findings. Out: a sheet, or plain data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from reconciler.errors import Problem
 from reconciler.model import Finding, Severity, Source, Violation
-from reconciler.report.layout import ReportPage, Span, Style
+from reconciler.report.layout import Style
 from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData, FindingData, FindingsDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import Level, count
@@ -123,23 +123,17 @@ class Check:
 _STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNING: Style.UPDATE, Level.PROBLEM: Style.BLOCKED}
 
 
-def checks_text(findings: Sequence[Check], *, width: int) -> list[Span]:
+def checks_sheet(findings: Sequence[Check]) -> Sheet:
     """A line for each finding, its remedy below it; how many problems and warnings at the end."""
-    page = ReportPage(width)
+    lines = []
     for finding in findings:
-        page.field(
-            _STYLES[finding.level],
-            f"{finding.level.value:<8}",
-            finding.check,
-            f"{finding.text} [{finding.id}]" if finding.id else finding.text,
-            column=24,
-        )
-        if finding.remedy:
-            page.field(Style.DIM, "", "", f"-> {finding.remedy}", column=24)
-    page.blank()
-    problems, warnings = (sum(finding.level is level for finding in findings) for level in (Level.PROBLEM, Level.WARNING))
-    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found.")
-    return page.spans
+        text = f"{finding.text} [{finding.id}]" if finding.id else finding.text
+        lines.append(SheetLine(_STYLES[finding.level], f"{finding.level.value:<8}", finding.check, text, id=finding.id))
+        lines += [SheetLine(Style.DIM, "", "", f"-> {finding.remedy}")] if finding.remedy else []
+    levels = Counter(finding.level for finding in findings)
+    problems, warnings = levels[Level.PROBLEM], levels[Level.WARNING]
+    summary = f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found."
+    return Sheet("checks", "", None, summary, [SheetEntry("", "", lines)])
 
 
 def checks_document(findings: Sequence[Check]) -> DoctorDocument:

@@ -1,4 +1,4 @@
-"""Runs and what they did, as text and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
+"""Runs and what they did, as sheets and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
 
 `names`: the addresses by id, so that people read addresses instead of ids.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import Any, Final
@@ -14,9 +15,10 @@ from typing import Any, Final
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange, renamed_with_containers
 from reconciler.plan.changes import Names, named, the_objects
-from reconciler.report.documents import record, state_change_document
-from reconciler.report.layout import ReportPage, Span, Style, table
+from reconciler.report.documents import record as record_of, state_change_document
+from reconciler.report.layout import Style
 from reconciler.report.schemas import runs as run_types
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, SheetTable, TableCell, TableGroup
 from reconciler.report.words import HIDDEN, count, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.names import clock_time, utc_text
@@ -26,23 +28,30 @@ NOTHING: Final = "no request"
 HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
 
+@dataclass(frozen=True)
+class RunRecord:
+    """A run, its requests, and its changes of the state without a request."""
+
+    run: RecordedRun
+    entries: Sequence[JournalEntry]
+    state_changes: Sequence[StateChange]
+
+
 def history_document(runs: Sequence[RecordedRun]) -> run_types.HistoryDocument:
     """Every run, newest first."""
     return {"format": "reconciler.history/1", "runs": [_run(run) for run in runs]}
 
 
-def run_document(
-    run: RecordedRun, entries: Sequence[JournalEntry], state_changes: Sequence[StateChange], kinds: Kinds, names: Names
-) -> run_types.RunDocument:
+def run_document(record: RunRecord, kinds: Kinds, names: Names) -> run_types.RunDocument:
     """One run with all its requests, and its changes of the state without a request."""
-    steps = [_step(entry, kinds, names) for entry in entries]
-    state = [state_change_document(state_change) for state_change in state_changes]
-    return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
+    steps = [_step(entry, kinds, names) for entry in record.entries]
+    state = [state_change_document(state_change) for state_change in record.state_changes]
+    return {"format": "reconciler.run/1", **_run(record.run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
 
 
 def _run(run: RecordedRun) -> run_types.RunData:
     ended = None if run.ended is None else utc_text(run.ended)
-    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
+    return record_of(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
 
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
@@ -105,39 +114,29 @@ def _kept(entry: JournalEntry, kind: Kind | None, names: Names) -> dict[str, Any
     }
 
 
-def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None = UTC) -> str:
+def history_sheet(runs: Sequence[RecordedRun], environment: str | None, zone: tzinfo | None = UTC) -> Sheet:
     """A table with a row for each run: its id and time, who ran what, its end and its actions."""
     length = shortest(runs)
     rows = [(run.id[:length], clock_time(run.started, zone), run.who, run.command, _ending(run), did(run)) for run in runs]
-    return table([HEADER, *rows], width=width)
+    group = TableGroup("", [[[TableCell(text)] for text in row] for row in rows])
+    return Sheet("history", "", environment, "", tables=[SheetTable("Runs", HEADER, [group])])
 
 
-def run_text(
-    run: RecordedRun,
-    entries: Sequence[JournalEntry],
-    state_changes: Sequence[StateChange],
-    kinds: Kinds,
-    names: Names,
-    *,
-    width: int,
-    zone: tzinfo | None = UTC,
-) -> tuple[Span, ...]:
+def run_sheet(record: RunRecord, kinds: Kinds, names: Names, environment: str | None = None, zone: tzinfo | None = UTC) -> Sheet:
     """One run, its changes of the state, then its requests by address."""
-    page = ReportPage(width)
-    page.head(run.id, clock_time(run.started, zone))
-    page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
-    if state_changes:
-        page.blank()
-        page.head("in the state, without a request")
-    for state_change, contents in _with_contents(state_changes):
+    run = record.run
+    what = SheetLine(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
+    parts = [SheetEntry(run.id, clock_time(run.started, zone), [what])]
+    changed = []
+    for state_change, contents in _with_contents(record.state_changes):
         was = f", was {state_change.old}{contents}" if state_change.old is not None else ""
-        page.field(Style.PLAIN, " ", state_change.what.value, str(state_change.address), f"{bare(state_change.id)}{was}")
-    for address, group in groupby(entries, key=lambda entry: entry.intent.address):
-        page.blank()
-        page.head(str(address))
-        for entry in group:
-            _sent(page, entry, kinds.get(entry.intent.kind), names)
-    return tuple(page.spans)
+        note = f"{bare(state_change.id)}{was}"
+        changed.append(SheetLine(Style.PLAIN, " ", state_change.what.value, str(state_change.address), note))
+    parts += [SheetEntry("in the state, without a request", "", changed)] if changed else []
+    for address, group in groupby(record.entries, key=lambda entry: entry.intent.address):
+        lines = [line for entry in group for line in _sent(entry, kinds.get(entry.intent.kind), names)]
+        parts.append(SheetEntry(str(address), "", lines))
+    return Sheet("run", "", environment, "", parts)
 
 
 def state_change_lines(state_changes: Collection[StateChange]) -> Iterator[str]:
@@ -181,11 +180,11 @@ def _ending(run: RecordedRun) -> str:
     return run.status.value if run.exit_code is None else f"exit {run.exit_code}"
 
 
-def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names) -> None:
-    object = _object(entry)
+def _sent(entry: JournalEntry, kind: Kind | None, names: Names) -> Iterator[SheetLine]:
+    """A request, and below it the fields that it carried."""
     style = Style.PLAIN if entry.done else Style.BLOCKED
     ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"
-    page.field(style, " " if entry.done else "!", entry.intent.verb, "" if object is None else object, ended)
+    yield SheetLine(style, " " if entry.done else "!", entry.intent.verb, _object(entry) or "", ended)
     kept = _kept(entry, kind, names)
     for name, before, after in _fields(entry, kind, names):
         if HIDDEN in (before, after):
@@ -196,9 +195,9 @@ def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names
             lines = [(name, shown(before))]
         else:
             lines = difference_lines(name, before, after)
-        for path, value in lines:
-            page.field(Style.DIM, " ", f"  {path}", value, f"the service keeps {shown(kept[name])}" if name in kept else "")
+        note = f"the service keeps {shown(kept[name])}" if name in kept else ""
+        yield from (SheetLine(Style.DIM, " ", f"  {path}", value, note) for path, value in lines)
     position = entry.intent.before.position
     if position is not None:
         where = "first" if position.previous is None else f"after {position.previous}"
-        page.field(Style.DIM, " ", "  place", f"was {where} in {position.parent}")
+        yield SheetLine(Style.DIM, " ", "  place", f"was {where} in {position.parent}")

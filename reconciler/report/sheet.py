@@ -5,7 +5,8 @@ r"""The sheet of a report: what people see and in which order, independent of an
     Drift   -> drift.drift_sheet         >  Sheet ->  markdown, html    a file, a page
     Finding -> findings.findings_sheet  /             annotations       other programs, line by line
     Review  -> access.access_sheet     /              brief             8 KB, whatever the size of the organization
-    a document -> reading.sheet_of    -'              comment           a part of a pull request's comment
+    Runs    -> history.history_sheet  /               comment           a part of a pull request's comment
+    a document -> reading.sheet_of   -'
 
 Everything to the left decides, everything to the right prints: a printer may leave entries out for lack of room, and may color, escape and
 wrap, but it has no sentence about a plan of its own. All texts of a sheet are unescaped; each printer has its own encoder.
@@ -78,6 +79,7 @@ class SheetLine:
 class SheetEntry:
     """What a report says about one address, or about several that share their lines."""
 
+    # "" of lines that belong together and need no heading.
     title: str
     # The position in the files as people read it, or a remark instead of it.
     where: str
@@ -174,11 +176,12 @@ class Sheet:
 
     # `plan`, `outcome`, `drift` or `findings`; a comment calls the plan of a comparison of files `diff`.
     kind: str
+    # "" of a report that has no title.
     project: str
     environment: str | None
-    # The last line of the report.
+    # The last line of the report; "" where its rows say everything.
     summary: str
-    entries: Sequence[SheetEntry]
+    entries: Sequence[SheetEntry] = ()
     notes: Sequence[str] = ()
     parts: Sequence[PicturePart] = ()
     # By kind, of drift; None where not everything was read.
@@ -242,12 +245,14 @@ def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
         page.blank()
     column = _column(line for entry in entries for line in entry.lines)
     for entry in entries:
-        page.head(entry.title, entry.where, entry.where_style)
+        if entry.title:
+            page.head(entry.title, entry.where, entry.where_style)
         for line in entry.lines:
             page.field(line.style, line.symbol, line.name, line.value, line.note, column=column, note_style=line.note_style)
     for note in sheet.notes:
         page.line(note, Style.DIM)
-    page.blank()
+    if sheet.summary:
+        page.blank()
     if sheet.legend and not is_short:
         page.line("Signs: " + "   ".join(f"{sign} {word}" for sign, word in sheet.legend), Style.DIM)
         page.blank()
@@ -257,7 +262,8 @@ def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
         for kind, share in sheet.coverage.items():
             page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=wide)
         page.blank()
-    page.line(sheet.summary)
+    if sheet.summary:
+        page.line(sheet.summary)
     # The outcome follows its plan on the same screen, which named the environment already.
     header = () if sheet.kind == "outcome" else environment_header(sheet.environment)
     return (*header, *page.spans)

@@ -151,13 +151,22 @@ class Kind:
         )
 
     @cached_property
+    def shows(self) -> tuple[Field, ...]:
+        """The fields that name what an object shows to its readers."""
+        return tuple(self.fields[name] for name in self.audience.shows) if self.audience is not None else ()
+
+    @cached_property
+    def modelled(self) -> frozenset[str]:
+        """The names of the fields from which it follows who can read an object."""
+        return frozenset((*self.audience.gates, *self.audience.inherits, *self.audience.shows) if self.audience is not None else ())
+
+    @cached_property
     def deciding(self) -> frozenset[str]:
         """The names of the fields on the service that decide who can read or do something."""
-        modelled = {*self.audience.gates, *self.audience.inherits, *self.audience.shows} if self.audience is not None else set[str]()
         return frozenset(
             name
             for name, field in self.fields.items()
-            if (name in modelled or field.exposes is not None)
+            if (name in self.modelled or field.exposes is not None)
             and field.compared
             and field.readable
             and field.role not in (FieldRole.LOCAL, FieldRole.CHOICE, FieldRole.WITHIN)

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -36,6 +36,17 @@ from reconciler.state import Journal, Store
 from reconciler.urls.planned import private_moves, with_redirects
 
 
+@dataclass(frozen=True)
+class ApplyTarget:
+    """What is applied, and to which service. `kinds`: with the key of the state's digests."""
+
+    voice: Voice
+    service: ConnectedService
+    kinds: Kinds
+    project: Project
+    operation: Operation
+
+
 class ApplySession:
     """One apply: a writer for several phases in one event loop, under the lease.
 
@@ -44,13 +55,10 @@ class ApplySession:
     voice unless somebody else is given.
     """
 
-    def __init__(
-        self, voice: Voice, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, operation: Operation, *,
-        listener: Listener | None = None,
-    ) -> None:  # fmt: skip
-        self.voice, self.service, self.kinds, self.project = voice, service, kinds, project
-        self.journal, self.operation, self.listener = journal, operation, listener or voice.listener
-        self.desired = project.desired
+    def __init__(self, target: ApplyTarget, journal: Journal, listener: Listener | None = None) -> None:
+        self.voice, self.service, self.kinds, self.project = target.voice, target.service, target.kinds, target.project
+        self.journal, self.operation, self.listener = journal, target.operation, listener or target.voice.listener
+        self.desired = target.project.desired
         self.alone = False
         self.signal: int | None = None
         # One loop for all phases: the connections of the client belong to it and are kept between recovery, plan and apply.
@@ -114,10 +122,8 @@ class ApplySession:
         earlier, stage = self._fresh_reading(), self.voice.stage
         reading = self.voice.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.voice.lasting("Reading what the plan needs"):
-            source = PlanSource(self.writer, self.journal.page_trees, self.journal.recorded_urls)
-            planned = self._runner.run(
-                make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage, earlier=earlier)
-            )  # fmt: skip
+            source = PlanSource(self.writer, self.journal.page_trees, self.journal.recorded_urls, earlier=earlier)
+            planned = self._runner.run(make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage))
         return checked(planned)
 
     def apply(
@@ -170,7 +176,7 @@ class ApplySession:
                     on_error=on_error, stop=stop, verify=verify,
                     nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
-                    clearance=supervision.clearance,
+                    permission=supervision.permission,
                 ),
             )  # fmt: skip
         self.signal = signals.number if stop.is_set() else None
@@ -248,19 +254,16 @@ def applying(run: Run, command: str) -> Iterator[tuple[Store, ApplySession]]:
     either in between."""
     with run.leased(command) as (store, journal):
         kinds = keyed(run.plain, store.digest_key(), run.project)
-        with ApplySession(run.voice, run.service, kinds, run.project, journal, run.operation) as session:
+        with ApplySession(ApplyTarget(run.voice, run.service, kinds, run.project, run.operation), journal) as session:
             yield store, session
 
 
 @contextmanager
-def applying_to(
-    store: Store, voice: Voice, service: ConnectedService, kinds: Kinds, project: Project, operation: Operation, *, who: str, command: str,
-    listener: Listener | None = None,
-) -> Iterator[ApplySession]:  # fmt: skip
-    """The same over a state that is open: that of a copy. `kinds`: with the key of its digests."""
+def applying_to(store: Store, target: ApplyTarget, *, who: str, command: str, listener: Listener | None = None) -> Iterator[ApplySession]:
+    """The same over a state that is open: that of a copy."""
     with (
         store.lease(who=who, command=command) as journal,
         recording_end(journal),
-        ApplySession(voice, service, kinds, project, journal, operation, listener=listener) as session,
+        ApplySession(target, journal, listener) as session,
     ):
         yield session

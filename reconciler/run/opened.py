@@ -52,7 +52,7 @@ class Run:
     operation: Operation
     voice: Voice
     plain: Kinds
-    by: JudgedProject
+    judged: JudgedProject
     service: ConnectedService
 
     @classmethod
@@ -63,22 +63,22 @@ class Run:
         voice: Voice,
         *,
         create: bool = True,
-        admit: Callable[[JudgedProject], None] = lambda by: None,
+        admit: Callable[[JudgedProject], None] = lambda judged_project: None,
     ) -> Iterator[Run]:
         """Load, judge, admit, connect. `create`: create a sandbox that does not exist; otherwise refuse it. `admit`: may raise.
 
         Raises `ConfigError`, and `UsageError` for a host that nobody confirmed.
         """
         kinds = load_kinds()
-        by = judged(operation, voice, kinds, load(operation, voice, kinds))
-        admit(by)
-        with connect(operation, voice, by.project, kinds, create=create) as service:
-            yield cls(operation, voice, kinds, by, service)
+        judged_project = judged(operation, voice, kinds, load(operation, voice, kinds))
+        admit(judged_project)
+        with connect(operation, voice, judged_project.project, kinds, create=create) as service:
+            yield cls(operation, voice, kinds, judged_project, service)
 
     @property
     def project(self) -> Project:
         """The project, judged."""
-        return self.by.project
+        return self.judged.project
 
     # -- the state -------------------------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the reader of a plan: about a state that has never seen the project, and whose rules judge it."""
-        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.by.notes)
+        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.judged.notes)
 
     # -- a plan ----------------------------------------------------------------------------------------------------------------------
 
@@ -130,11 +130,9 @@ class Run:
     ) -> Planned:  # fmt: skip
         """A plan. `everything`: of all that exists. `pages`: also what happens to pages, and to what people are working on. `kept`, the
         trees of pages, `desired`, `state` and `operation`: instead of its own."""
-        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls)
-        return await make(
-            source, self.kinds, desired or self.project.desired, state or self.state, operation or self.operation,
-            everything=everything, stage=self.voice.stage,
-        )  # fmt: skip
+        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls, everything=everything)
+        desired, state, operation = desired or self.project.desired, state or self.state, operation or self.operation
+        return await make(source, self.kinds, desired, state, operation, stage=self.voice.stage)
 
     def plan(
         self, *, everything: bool = False, pages: bool = True,

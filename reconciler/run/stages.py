@@ -102,12 +102,15 @@ class Planned:
 class PlanSource:
     """What a plan is read from. `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people
     are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only with `urls:`. `links`: answers that two
-    stages need."""
+    stages need. `everything`: read all that exists. `earlier`: answers to a reading of this run, which are reused, and when it began, in
+    monotonic seconds."""
 
     reader: Reader
     kept: KeptTrees | None = None
     recorded: Callable[[], RecordedUrls] = RecordedUrls
     links: dict[str, Answer] = field(default_factory=dict)
+    everything: bool = False
+    earlier: tuple[Mapping[str, Answer], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,20 +125,17 @@ class Stage:
 
 
 async def make(
-    source: PlanSource, kinds: Kinds, desired: Desired, state: State, operation: Operation, *, everything: bool = False,
-    stage: Callable[[str], None] = lambda what: None, earlier: tuple[Mapping[str, Answer], float] | None = None,
+    source: PlanSource, kinds: Kinds, desired: Desired, state: State, operation: Operation, *,
+    stage: Callable[[str], None] = lambda what: None,
 ) -> Planned:  # fmt: skip
-    """Read, and run every stage.
-
-    `everything`: read all that exists. `stage`: called with the name of each stage that lasts. `earlier`: the answers to a reading of this
-    run, which are reused, and when it began, in monotonic seconds.
+    """Read, and run every stage. `stage`: called with the name of each stage that lasts.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
-    reader, before = source.reader, source.reader.requests
+    reader, before, earlier = source.reader, source.reader.requests, source.earlier
     began = time.monotonic() if earlier is None else earlier[1]
     with reader.giving(earlier[0]) if earlier is not None else nullcontext():
-        actual = await observe(reader, kinds, desired, state, everything=everything)
+        actual = await observe(reader, kinds, desired, state, everything=source.everything)
     read_at, objects = time.monotonic(), count(len(desired.resources), "object")
     if earlier is not None:
         actual = replace(actual, read_at=earlier[1])

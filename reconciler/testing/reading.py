@@ -435,7 +435,7 @@ class TestReader:
         """The resource, the field and the path in `acme/site/docs.adaptiveContent.enabled`; None with a problem. Keys may contain dots."""
         parts = text.split(".")
         for end in range(len(parts) - 1, 0, -1):
-            address = self._parsed(".".join(parts[:end]))
+            address = Address.of(".".join(parts[:end]))
             if address is not None and address in self.resources:
                 name, *path = parts[end:]
                 kind = self.kinds.of(address)
@@ -471,17 +471,10 @@ class TestReader:
         if written is None:
             return None
         text, at = written
-        address = self._parsed(text)
+        address = Address.of(text)
         if address is not None and address in self.resources and not self.resources[address].implied:
             return address
         named = [str(known) for known in self.resources if known.key == text]
         hint = f"; did you mean {' or '.join(named[:3])}?" if named else did_you_mean(text, map(str, self.resources))
         self.problems.absent(at, f"{keys.path(name)} is {shown(text)}, which is not declared{hint}", id="RC-unknown-reference")
         return None
-
-    @staticmethod
-    def _parsed(text: str) -> Address | None:
-        try:
-            return Address.parse(text)
-        except ValueError:
-            return None

@@ -161,10 +161,14 @@ def duration(seconds: float) -> str:
 
 def age(seconds: float) -> str:
     """`2 days old`, `3 hours old`, `just now`."""
-    whole = max(int(seconds), 0)  # clocks may differ
-    days, hours, minutes = whole // 86_400, whole // 3_600, whole // 60
-    number, unit = (days, "day") if days else (hours, "hour") if hours else (minutes, "minute")
-    return f"{number:,} {unit}{'' if number == 1 else 's'} old" if number else "just now"
+    return f"{span(seconds)} old" if seconds >= 60 else "just now"  # clocks may differ
+
+
+def span(seconds: float) -> str:
+    """`3 days`, `5 hours`, `1 minute`; at least a minute."""
+    length, unit = next((unit for unit in ((86_400, "day"), (3_600, "hour")) if seconds >= unit[0]), (60, "minute"))
+    number = max(int(seconds) // length, 1)
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def until(text: str) -> str | None:

@@ -1,8 +1,17 @@
-"""Patterns of published URLs: what is wrong with one. Pure, and light enough for `reconciler --help`."""
+"""Published URLs as text: what is wrong with a pattern of them, and which of them contain others.
+
+Pure, and light enough for `reconciler --help`.
+"""
 
 from __future__ import annotations
 
 from reconciler.text import patterns
+
+
+def containing(url: str) -> list[str]:
+    """The URL and those above it, the shortest first: `https://host`, `https://host/a` and `https://host/a/b`."""
+    parts = url.split("/")
+    return ["/".join(parts[:end]) for end in range(3, len(parts) + 1)]
 
 
 def pattern_problem(text: str) -> str | None:

@@ -34,7 +34,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.resource import Kinds
 from reconciler.run import codes
-from reconciler.run.applying import applying_to
+from reconciler.run.applying import ApplyTarget, applying_to
 from reconciler.run.connection.connecting import ConnectedService
 from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.connection.seed_file import SeedFile, seed_errors
@@ -167,9 +167,8 @@ class RunningTwin:
         limits = EVERYTHING if step.consent else Limits()
         self.refusals.append(None)
         operation = Operation(limits=limits)
-        with applying_to(
-            self.state, self.voice, self.service, self.kinds, project, operation, who=WHO, command="apply"
-        ) as session:  # fmt: skip
+        target = ApplyTarget(self.voice, self.service, self.kinds, project, operation)
+        with applying_to(self.state, target, who=WHO, command="apply") as session:
             journal = session.journal
             try:
                 planned = session.plan()

@@ -27,6 +27,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from reconciler.model import Redirect, RedirectFormat
+from reconciler.text.urls import containing
 from reconciler.urls.redirects import LOOPBACK, Wildcard, ending, quoted_path
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
@@ -111,13 +112,8 @@ def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard], except_w
         if redirect.target is None
         or "?" in redirect.source
         or (except_with is not None and except_with in redirect.source)
-        or not _above(redirect.source) & heads
+        or heads.isdisjoint(containing(redirect.source)[:-1])
     ]
-
-
-def _above(url: str) -> set[str]:
-    parts = url.split("/")
-    return {"/".join(parts[:end]) for end in range(3, len(parts))}
 
 
 # -- CSV -----------------------------------------------------------------------------------------------------------------------------
@@ -295,12 +291,12 @@ def _nginx_target(url: str) -> str:
     return f"{begin}{quoted_path(parts.path, '-._~!()*+,=:@&') or ('' if begin else '/')}"
 
 
-NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def _quoted(path: bytes) -> str:
     """A path between double quotes. nginx removes a backslash before `"` and `\\`, and reads `\\n`, `\\r` and `\\t` as what they name."""
-    return '"' + "".join(NAMED.get(character, character) for character in path.decode("utf-8")) + '"'
+    return '"' + "".join(ESCAPES.get(character, character) for character in path.decode("utf-8")) + '"'
 
 
 def _expression(path: bytes) -> str:

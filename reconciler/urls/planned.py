@@ -32,6 +32,7 @@ from reconciler.model import (
     UrlReason,
     UrlSettings,
 )
+from reconciler.text.urls import containing
 from reconciler.urls.formats import MARK, NAMES, existing_names, texts
 from reconciler.urls.redirects import (
     ANY,
@@ -142,13 +143,8 @@ def _redirection(
     unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
     return redirection(
         settings.earlier, former, after, gone_test(settings.gone, roots), {**_continued(earlier, moves), **moves},
-        lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in _above(url)),
+        lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in containing(url)),
     )  # fmt: skip
-
-
-def _above(url: str) -> Iterator[str]:
-    parts = url.split("/")
-    return ("/".join(parts[:end]) for end in range(3, len(parts) + 1))
 
 
 def _named(
@@ -166,7 +162,7 @@ def _named(
     """
     rules = {redirect.source: redirect for redirect in result.redirects}
     patterns = {url.url.removesuffix(ANY) for url in result.dead if url.url.endswith(ANY)}
-    urls = {url.url: url for url in result.dead if url.url.endswith(ANY) or patterns.isdisjoint(_above(url.url))}
+    urls = {url.url: url for url in result.dead if url.url.endswith(ANY) or patterns.isdisjoint(containing(url.url))}
     for url, page in before.public.items():
         line = rules.get(url)
         to = after.public.get(url) or (after.public.get(line.target or "") if line is not None else None)
@@ -186,7 +182,7 @@ def _named(
 
 
 def _may_answer(urls: AnsweringUrls, url: str) -> bool:
-    return not urls.unread.isdisjoint(_above(url))
+    return not urls.unread.isdisjoint(containing(url))
 
 
 def compared(

@@ -28,6 +28,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from reconciler.address import Address
 from reconciler.model import RECONCILER, AnsweringUrls, DeadUrl, FormerUrl, GoneUrls, PageUrl, Redirect
 from reconciler.text.patterns import STAR, PathPattern
+from reconciler.text.urls import containing
 
 SAFE: Final = "-._~!'()*+,;=:@&$"  # what a segment of a path may contain unescaped, RFC 3986
 PORTS: Final = {"http": 80, "https": 443}
@@ -201,7 +202,7 @@ class _Search:
 
     def may_answer(self, url: str) -> bool:
         """Whether a page that could not be read may answer at a URL."""
-        return bool(self.after.unread) and not self.after.unread.isdisjoint((url, *_above(url)))
+        return bool(self.after.unread) and not self.after.unread.isdisjoint(containing(url))
 
 
 def is_below(url: str, root: str) -> bool:
@@ -400,10 +401,10 @@ def groups(rules: Mapping[str, str | None], others: Iterable[str], unknown: Iter
     blocked: set[str] = set()
     closed = {*unknown}
     for url in (*others, *closed):
-        blocked.update((*_above(url), url))
+        blocked.update(containing(url))
     shared: dict[str, dict[str, int]] = {}
     for source, target in rules.items():
-        above = _above(source)
+        above = containing(source)[:-1]
         if target is None:
             blocked.update(above)
             continue
@@ -420,15 +421,9 @@ def groups(rules: Mapping[str, str | None], others: Iterable[str], unknown: Iter
     for prefix in sorted(shared, key=len):
         targets = shared[prefix]
         inside = any(prefix.startswith(f"{group.source}/") for group in chosen)
-        if inside or prefix in blocked or len(targets) != 1 or not closed.isdisjoint(_above(prefix)):
+        if inside or prefix in blocked or len(targets) != 1 or not closed.isdisjoint(containing(prefix)[:-1]):
             continue
         to, number = next(iter(targets.items()))
         if number >= GROUP_MIN and not to.startswith(f"{prefix}/") and to != prefix:
             chosen.append(Wildcard(prefix, to, number))
     return tuple(sorted(chosen, key=lambda group: group.source))
-
-
-def _above(url: str) -> list[str]:
-    """The URLs of the folders that contain a URL: `https://host/a` of `https://host/a/b`; the host is one of them."""
-    parts = url.split("/")
-    return ["/".join(parts[:end]) for end in range(3, len(parts))]

@@ -23,7 +23,7 @@ from reconciler.yamltext.trail import begin, colon, end, entry, node, refuse_ali
 from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, parse
 
 LISTS: Final = (list, tuple)
-_REMARK: Final = re.compile(r"[ \t]*,?[ \t]*(?=#)")
+_REMARK: Final = re.compile(r"[ \t]*+(?:,[ \t]*+)?(?=#)")
 
 
 class Loose(list[Any]):
@@ -198,7 +198,7 @@ class Edits:
             value = sorted(value, key=lambda part: at.get(self._data_when_written(part), len(old)))
         # Which items stayed is not known, only what they say now; the longest common sequence keeps most comments.
         steps = SequenceMatcher(a=old, b=[self._data_when_written(part) for part in value], autojunk=False).get_opcodes()
-        kept = any(step[0] == "equal" or self._paired(node, value, *step) for step in steps)
+        kept = any(step[0] == "equal" or self._paired(step, node, value) for step in steps)
         if not kept:
             return False
         if node.flow:
@@ -207,10 +207,11 @@ class Edits:
             parts = [self._as_it_is(known[key].value, part) if key in known else closed(part) for key, part in texts]
             self._anew(node, f"[{', '.join(parts)}]")
             return True
-        for word, i, i_end, j, j_end in steps:
+        for step in steps:
+            word, i, i_end, j, j_end = step
             if word == "equal":
                 continue
-            if self._paired(node, value, word, i, i_end, j, j_end):
+            if self._paired(step, node, value):
                 for child, part in zip(node.children[i:i_end], value[j:j_end], strict=True):
                     self.replace(node, child, part)
                 continue
@@ -222,8 +223,9 @@ class Edits:
             self._lines(start, stop, [f"{' ' * column}- {closed(part)}\n" for part in value[j:j_end]])
         return True
 
-    def _paired(self, node: Node, value: Any, word: str, i: int, i_end: int, j: int, j_end: int) -> bool:
-        """Whether maps are replaced one by one by maps that share a key with them."""
+    def _paired(self, step: tuple[str, int, int, int, int], node: Node, value: Any) -> bool:
+        """Whether maps are replaced one by one by maps that share a key with them. `step`: of a `SequenceMatcher`."""
+        word, i, i_end, j, j_end = step
         pairs = list(zip(node.children[i:i_end], value[j:j_end], strict=False))
         return (
             word == "replace"

@@ -17,12 +17,15 @@ import pytest
 
 from reconciler.model import Binding, Outcome, StepStatus
 from reconciler.plan.changes import Names
-from reconciler.report.history import run_document, run_text
+from reconciler.report.history import RunRecord, run_document, run_sheet
+from reconciler.report.layout import plain
+from reconciler.report.sheet import sheet_text
 from reconciler.text.names import canonical
 from tests.apply.test_kill import Killed
 from tests.harness import ORGANIZATION, Org, kinds
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
+from tests.proofs import costly
 from tests.small import applied, node, small
 from tests.transports import Onward, Way
 from tests.undo.undoing import entries, runs, undo
@@ -137,9 +140,9 @@ def test_the_journal_shows_both_values(tmp_path: Path) -> None:
     org.write(writers("Writers "))
     org.apply()
     run = runs(org)[0]
-    text = "".join(span.text for span in run_text(run, entries(org, run.id), (), kinds(), Names(), width=120))
+    text = plain(sheet_text(run_sheet(RunRecord(run, entries(org, run.id), ()), kinds(), Names()), width=120))
     assert "the service keeps Writers" in text
-    (step,) = run_document(run, entries(org, run.id), (), kinds(), Names())["steps"]
+    (step,) = run_document(RunRecord(run, entries(org, run.id), ()), kinds(), Names())["steps"]
     assert [field for field in step["fields"] if field["name"] == "title"] == [
         {"name": "title", "before": None, "after": "Writers ", "kept": "Writers"}
     ]
@@ -353,6 +356,7 @@ def writes(org: OddOrg) -> int:
 BEFORE = {"a": "Alpha", "b": "Beta", "c": "Gamma", "d": "Delta"}
 
 
+@costly
 @pytest.mark.parametrize("after", list(permutations(["Alpha", "Beta", "Gamma"])))
 @pytest.mark.parametrize("status", [409, 422])
 def test_any_exchange_of_names_is_done_in_one_run(after: tuple[str, ...], status: int, tmp_path: Path) -> None:
@@ -472,6 +476,7 @@ def dying(nth: int, when: str) -> Way:
     return way
 
 
+@costly
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
 @pytest.mark.parametrize("after", [("Beta", "Alpha", "Gamma"), ("Beta", "Gamma", "Alpha")])
@@ -525,6 +530,7 @@ def sent(org: Org, address: str) -> list[Any]:
     return [step.body for step in org.made.steps if str(step.address) == address]
 
 
+@costly
 @pytest.mark.parametrize(("kind", "key", "path"), [("space", "one", "spaces"), ("collection", "deep", "collections")])
 def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, path: str) -> None:
     tree = small()
@@ -573,6 +579,7 @@ def test_texts_are_cleared_with_null(acme: Org) -> None:
     ]
 
 
+@costly
 @pytest.mark.parametrize(
     ("written", "body"),
     [("none", {"type": "none"}), ("inherit", {"type": "inherit"}), ({"type": "rules", "rules": []}, {"type": "rules", "rules": []})],

@@ -26,7 +26,9 @@ from click.testing import Result
 
 from reconciler.certificates import tls_context
 from reconciler.model import RecordedRun
-from reconciler.report.history import history_text
+from reconciler.report.history import history_sheet
+from reconciler.report.layout import plain
+from reconciler.report.sheet import sheet_text
 from reconciler.sandbox.server import Embedded, embedded
 from reconciler.text.install import installing
 from reconciler.text.names import clock_time
@@ -35,6 +37,7 @@ from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import SEED, TOKEN, Org
+from tests.proofs import costly
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'
@@ -156,7 +159,7 @@ def test_the_last_column_of_the_history_is_wrapped_below_itself() -> None:
     run = RecordedRun(
         "0" * 36, "ada@host", "apply", datetime(2026, 11, 18, tzinfo=UTC), None, 0, {"create": 1, "update": 2, "move": 3, "delete": 4}
     )
-    lines = history_text([run], width=92).splitlines()
+    lines = plain(sheet_text(history_sheet([run], None), width=92)).splitlines()
     assert max(map(len, lines)) <= 92
     assert [line[lines[0].index("what") :] for line in lines[1:]] == ["1 create, 2 update, 3 move, 4", "delete"]
 
@@ -380,10 +383,11 @@ def test_a_wrong_base_path_is_said_once(cli: Cli, served: Embedded, command: str
 def test_doctor_does_not_say_that_a_token_was_accepted_where_nothing_asked_for_it(cli: Cli, served: Embedded) -> None:
     project(cli, ACME)
     checked = cli("doctor", "p", "--base-url", f"{served.base_url}/wrong", env=tokened(served))
-    assert "  skipped  token        not checked: the service answered 404 to GET /v1/orgs\n" in checked.stdout
+    assert "  skipped  token       not checked: the service answered 404 to GET /v1/orgs\n" in checked.stdout
     assert "is not the URL of the service" in checked.stdout
 
 
+@costly
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_web_site_is_not_taken_for_the_service(cli: Cli, status: int) -> None:
     project(cli, ACME)

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.changes import Changes
-from reconciler.fleet.reports import plan_text
+from reconciler.fleet.reports import plan_sheet
 from reconciler.fleet.runs import work
 from reconciler.fleet.runs.process import database_access, environ, last_words
+from reconciler.report.layout import plain
+from reconciler.report.sheet import sheet_text
 
 PROBLEM = 'docs/reconciler.yaml:9:{}  acme/space/docs: unknown field "titel"; did you mean "title"? [RC-unknown-field]'
 ERROR = "1 problem in the project; nothing was sent"
@@ -50,8 +52,9 @@ def test_the_first_problems_are_named_and_the_others_counted() -> None:
 
 def test_a_value_that_changes_is_one_line() -> None:
     before, after = ({"git": "https://git.example.com/x.git", "path": path} for path in ("a", "b"))
-    text = plan_text(Changes(changing={"acme": ({"key": "source", "before": before, "after": after},)}))
-    assert '    source: {"git": "https://git.example.com/x.git", "path": "a"} -> {' in text
+    pending = Changes(changing={"acme": ({"key": "source", "before": before, "after": after},)})
+    text = plain(sheet_text(plan_sheet(pending), width=1_000))
+    assert '      source    {"git": "https://git.example.com/x.git", "path": "a"} -> {' in text
     assert "\\n" not in text
 
 

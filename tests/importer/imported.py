@@ -14,7 +14,7 @@ from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.problems import Problems
 from reconciler.edits.additions import into
-from reconciler.importer.project import LIMITS, FileSizes, ImportedProject, project
+from reconciler.importer.project import LIMITS, FileSizes, ImportedProject, NewFiles, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
@@ -40,7 +40,7 @@ def everything(org: Org, *organizations: str, failing: tuple[str, ...] = ()) -> 
 
 
 def written(actual: Actual, limits: FileSizes = LIMITS) -> ImportedProject:
-    return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json", limits=limits)
+    return project(kinds(), actual, NewFiles("config.schema.json", limits), service={"member": "ada@acme.example"})
 
 
 def imported(org: Org, folder: Path, limits: FileSizes = LIMITS) -> tuple[ImportedProject, Plan]:
@@ -58,7 +58,7 @@ def added(org: Org, folder: Path) -> tuple[ImportedProject, Plan]:
     texts = {
         path.relative_to(folder.resolve()).as_posix(): path.read_text() for path in map(folder.resolve().joinpath, project.settings.files)
     }
-    return bound(org, folder, actual, into(kinds(), actual, project.desired, state, texts, schema="config.schema.json"))
+    return bound(org, folder, actual, into(kinds(), actual, project.desired, state, texts, NewFiles("config.schema.json")))
 
 
 def store(folder: Path, name: str) -> Store:

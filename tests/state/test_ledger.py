@@ -14,6 +14,7 @@ from reconciler.model.ledger import CLOSED, SiteLedger
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
+from tests.proofs import costly
 from tests.state.conftest import OpenStore
 from tests.state.examples import WHO
 
@@ -110,6 +111,7 @@ def test_the_ledger_raises_the_serial_because_a_push_would_lose_it(store: Store)
     assert store.read().serial > serial
 
 
+@costly
 def test_more_records_than_are_read_at_once_come_in_order(store: Store) -> None:
     recorded(store, {DOCS: site("1", {f"/{number:05}": f"p{number}" for number in range(45_000)})})
     records = paths(store)

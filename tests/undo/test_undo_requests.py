@@ -51,7 +51,7 @@ def test_a_plan_of_an_earlier_reading_is_as_old_as_that_and_leaves_no_answer_for
             sent = len(org.requests)
             began = first.read_at - 5.0
             earlier = (answers, began)
-            second = await make(PlanSource(writer), kinds(), desired, state, Operation(), earlier=earlier)
+            second = await make(PlanSource(writer, earlier=earlier), kinds(), desired, state, Operation())
             assert second.plan == first.plan
             assert len(org.requests) == sent, "everything was answered before"
             await writer.get("/orgs/org_acme")

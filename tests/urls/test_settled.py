@@ -13,6 +13,7 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 from tests.urls.settling import (
     BASE,
     PATHS,
@@ -147,6 +148,7 @@ def test_nobody_is_promised_to_read_a_site_with_links_that_has_none(cli: Cli) ->
     assert "/docs/main: at most some of its readers can read a page there now" in refused.stderr
 
 
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"published": False}], ids=["login", "unpublished"])
 def test_a_public_site_that_was_closed_by_hand_is_opened_and_moved_by_one_apply(cli: Cli, closed: dict[str, Any]) -> None:
     apply(cli, docs=site("docs", {**PATHS, "old": "v1"}))
@@ -211,6 +213,7 @@ LINES = [
 ]
 
 
+@costly
 @pytest.mark.parametrize("line", [line for _, line in LINES], ids=[name for name, _ in LINES])
 def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> None:
     apply(cli, docs=site("docs", PATHS))
@@ -244,6 +247,7 @@ def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     assert "redirects/docs.csv:2" in cli("plan", "p", code=exits.WRONG).stderr
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export"])
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) -> None:
@@ -259,6 +263,7 @@ def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) 
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli: Cli, where: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -270,6 +275,7 @@ def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli:
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export", "given up"])
 def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_loses_no_redirect(cli: Cli, way: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -291,6 +297,7 @@ def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_l
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["middle", "last"])
 @pytest.mark.parametrize("way", ["apply", "export"])
 def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_killed(cli: Cli, where: str, way: str) -> None:
@@ -353,6 +360,7 @@ def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_wr
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("way", ["in peace", "killed"])
 def test_a_line_to_a_page_behind_a_login_stays_although_a_public_page_was_there_once(cli: Cli, way: str) -> None:
     apply(cli, docs=site("docs", PATHS))
@@ -371,6 +379,7 @@ def test_a_line_to_a_page_behind_a_login_stays_although_a_public_page_was_there_
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}

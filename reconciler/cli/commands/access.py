@@ -40,4 +40,4 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
     with opened(screen, options) as run:
         reviewed, made_at = screen.masked_data(access_of(run, readers)), now()
     document = access_document(reviewed, created_at=made_at)
-    reports.show(screen, options.format, document, partial(access_sheet, reviewed, more="--format json"), created_at=made_at)
+    reports.Report(document, partial(access_sheet, reviewed, more="--format json"), made_at).show(screen, options.format)

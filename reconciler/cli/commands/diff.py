@@ -72,7 +72,7 @@ def command(
     inside = repository.before_renames(start, end if after else None, _file(options))
     with ExitStack() as opened:
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
-        old = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
+        old = opened.enter_context(_side(screen, options, kinds, repository, start, inside))
         assert new is not None
         where = ", which does not have this project," if old is None else f", where it was {inside}," if inside != repository.inside else ""
         compared = f"from {start}{where} to {end if after else FILES}."
@@ -81,8 +81,9 @@ def command(
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(new)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     raise_first(violated(plan.violations, "the plan"))  # not `check`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
@@ -100,14 +101,12 @@ def _side(
     repository: WorkingRepository,
     commit: NamedCommit | None,
     inside: PurePosixPath | None = None,
-    *,
-    optional: bool = False,
 ) -> Iterator[Project | None]:
-    """The project of a commit, or of the present files. `inside`: its folder in the commit. `optional`: None if the commit has no such
-    project, which is an error otherwise."""
+    """The project of a commit, or of the present files. `inside`: its folder in the commit, which may have no such project
+    there: None then."""
     if commit is None:
         yield loaded(screen, options, kinds, decrypt=False, stand_ins=True)
         return
     with repository.files(commit, inside) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
-        yield loaded_version(replace(options, project=path).operation, TerminalVoice(screen), kinds, commit, optional=optional)
+        yield loaded_version(replace(options, project=path).operation, TerminalVoice(screen), kinds, commit, optional=inside is not None)

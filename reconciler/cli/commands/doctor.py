@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from reconciler import exits
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.doctor import local
 from reconciler.cli.doctor.local import problem
 from reconciler.cli.doctor.remote import examine
@@ -21,7 +21,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
-from reconciler.report.findings import Check, checks_document, checks_text
+from reconciler.report.findings import Check, checks_document, checks_sheet
 from reconciler.report.words import Level
 from reconciler.resource import Kinds
 
@@ -63,7 +63,7 @@ def command(screen: Screen, /, **parameters: Any) -> int:
     if options.format == "json":
         screen.document(checks_document(findings))
     else:
-        screen.spans(checks_text(findings, width=screen.width))
+        reports.show_sheet(screen, checks_sheet(findings))
     codes = [exits.WRONG] if project is None else []
     codes += [exits.FAILED] if any(finding.level is Level.PROBLEM for finding in findings) else []
     return exits.strongest(codes)

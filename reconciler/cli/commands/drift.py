@@ -25,7 +25,7 @@ from reconciler.run.drift import baselines
 from reconciler.run.drift.accept import accept as accept_into_files
 from reconciler.run.drift.accepted import accepted_drift
 from reconciler.run.drift.groups import chosen
-from reconciler.run.drift.reading import drift_of, ways_on
+from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
 from reconciler.text.names import HERE
@@ -147,10 +147,11 @@ def command(
         drift_groups.save_revert(screen, run, revert_plan, options, reading.planned, groups)
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
-    ways = ways_on(run, reading, *drift_groups.lines(options, baseline))
-    document, made_at = drift_document(drifted, **ways), now()
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, **ways)
+    commands = drift_commands(run, reading, *drift_groups.lines(options, baseline))
+    document, made_at = drift_document(drifted, commands), now()
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, commands=commands)
     folder = reports.folder(run.project)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     return codes.of_drift(drifted, fail_on=fail_on)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from reconciler import exits
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -18,7 +18,7 @@ from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.reports import plan_document, plan_text
+from reconciler.fleet.reports import plan_document, plan_sheet
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, connected, projects
 from reconciler.run.connection.connecting import current_user
@@ -111,4 +111,4 @@ def show(screen: Screen, options: Options, pending: Changes) -> None:
     if options.format == "json":
         screen.document(plan_document(pending))
     else:
-        screen.out(plan_text(pending))
+        reports.show_sheet(screen, plan_sheet(pending))

@@ -95,8 +95,9 @@ def preview_command(
         document["readings"] = [known.readings[name] for name in known.readings if name in changing]
     document = screen.masked_data(document)
     sheet = partial(preview_sheet, document)
-    reports.write(screen, report, document, sheet, created_at=result.made_at)
-    reports.show(screen, options.format, document, sheet, created_at=result.made_at)
+    printed = reports.Report(document, sheet, result.made_at)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     for name, violations in result.violations.items():
         raise_first(violated(violations, f"the plan of {name}"))
     pending = bool(groups or versions.appearing or versions.vanishing)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.commands.fleet_file import take_effect
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.errors import UsageError, os_reason
-from reconciler.fleet.reports import plan_text
+from reconciler.fleet.reports import plan_sheet
 from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.fleet.store.access import roles
 from reconciler.text.redact import of_urls
@@ -114,7 +114,7 @@ def up_command(
     with postgres(data, database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
         from reconciler.fleet.worker import PATIENCE, WorkerSettings
 
-        screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
+        reports.show_sheet(screen, plan_sheet(take_effect(opened, file, data, allow_vanish)))
         if database is None:
             # The password is in a file that only this user can read, and is not printed.
             show = f"cat {quote(str((data / URL_FILE).absolute()))}"

@@ -60,6 +60,7 @@ def command(screen: Screen, /, site: str | None, full: bool, report: tuple[tuple
         document, sheet = site_document(page, created_at=made_at), partial(site_sheet, page, made_at=made_at, full=full, zone=HERE)
     else:
         document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     return exits.strongest([CODES.get(word, exits.DONE) for check in result.checks if (word := check.word(result.today)) is not None])

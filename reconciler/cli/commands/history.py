@@ -20,8 +20,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
 from reconciler.plan.changes import Names
-from reconciler.report.history import history_document, history_text, run_document, run_text
-from reconciler.report.layout import environment_header
+from reconciler.report.history import RunRecord, history_document, history_sheet, run_document, run_sheet
 from reconciler.report.reading import sheet_of
 from reconciler.resource import Kinds
 from reconciler.run.loading import load_settings
@@ -53,8 +52,7 @@ def history_command(screen: Screen, /, **parameters: Any) -> None:
     if options.format == "json":
         screen.document({**history_document(runs), **_environment(options)})
     elif runs:
-        _say_environment(screen, options)
-        screen.out(history_text(runs, width=screen.width, zone=HERE))
+        reports.show_sheet(screen, history_sheet(runs, options.env, HERE))
     else:
         screen.say("Nothing has run yet.")
 
@@ -88,13 +86,13 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
         recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
         entries, state_changes = screen.masked_data((store.entries(recorded.id), store.state_changes(recorded.id)))
+        shown = RunRecord(recorded, entries, state_changes)
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":
-        screen.document({**run_document(recorded, entries, state_changes, kinds, names), **_environment(options)})
+        screen.document({**run_document(shown, kinds, names), **_environment(options)})
     else:
-        _say_environment(screen, options)
-        screen.spans(run_text(recorded, entries, state_changes, kinds, names, width=screen.width, zone=HERE))
+        reports.show_sheet(screen, run_sheet(shown, kinds, names, options.env, HERE))
 
 
 def _show_plan(screen: Screen, options: Options, path: Path) -> None:
@@ -107,7 +105,7 @@ def _show_plan(screen: Screen, options: Options, path: Path) -> None:
     except (ValueError, OverflowError) as error:  # its form is right, and a text in it is not
         raise UsageError(f"{path} is not a plan: {error}", id="RC-not-a-saved-plan") from None
     created_at = datetime.fromisoformat(document["createdAt"])
-    reports.show(screen, options.format, document, lambda: sheet, created_at=created_at)
+    reports.Report(document, lambda: sheet, created_at).show(screen, options.format)
 
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
@@ -120,11 +118,6 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
 def _environment(options: Options) -> dict[str, str]:
     """The environment, as a document contains it."""
     return {"environment": options.env} if options.env else {}
-
-
-def _say_environment(screen: Screen, options: Options) -> None:
-
-    screen.spans(environment_header(options.env))
 
 
 @contextmanager

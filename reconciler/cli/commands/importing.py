@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from reconciler.edits.additions import into
 from reconciler.errors import UsageError, os_reason
 from reconciler.files import path_from_here
 from reconciler.importer.entry import CERTIFICATES
-from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, project as project_of
+from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.model import Actual, Observed, Plan, State
@@ -108,40 +108,39 @@ def command(
         if project is None:
             _check_empty(directory)
         actual = _read(narration, service, kinds, org)
+        importing = Importing(narration, options, service, kinds, actual)
         if project is not None:
             if not dry_run:
                 confirm_new_state(screen, options, project, service)
-            imported = _added(narration, options, service, kinds, actual, project, limits)
+            imported = _added(importing, project, limits)
         else:
             owner = _owner(screen, kinds, actual, member)
             with narration.lasting(f"Describing {_objects(actual)} in YAML"):
-                imported = project_of(
-                    kinds,
-                    actual,
-                    service=_service(service, options, directory, owner),
-                    schema=SCHEMA,
-                    limits=limits,
-                    taken=_certificates(directory),
-                )
+                new = NewFiles(SCHEMA, limits, _certificates(directory))
+                imported = project_of(kinds, actual, new, service=_service(service, options, directory, owner))
         if dry_run:
             for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
             _tell_missing(screen, imported)
             return exits.PARTLY if actual.unknown or imported.unwritable else exits.DONE
-        return _import(narration, options, service, kinds, actual, imported, project)
+        return _import(importing, imported, project)
 
 
-def _import(
-    narration: TerminalVoice,
-    options: Options,
-    service: ConnectedService,
-    kinds: Kinds,
-    actual: Actual,
-    imported: ImportedProject,
-    project: Project | None,
-) -> int:
+@dataclass(frozen=True)
+class Importing:
+    """What an import reads, and what was asked for."""
+
+    narration: TerminalVoice
+    options: Options
+    service: ConnectedService
+    kinds: Kinds
+    actual: Actual
+
+
+def _import(importing: Importing, imported: ImportedProject, project: Project | None) -> int:
     """Write the files and track the objects, or change nothing. `project`: the one that exists, None for a new one."""
-    screen = narration.screen
+    options, service, kinds, actual = importing.options, importing.service, importing.kinds, importing.actual
+    screen = importing.narration.screen
     phase = f"Checking {count(len(imported.files), 'written file')}"
     with _changed(options.project) as change:
         with _writing():
@@ -155,7 +154,7 @@ def _import(
             with _writing():
                 change.complete()
             written = loaded(screen, options, kinds, phase=phase)
-        new_plan, before = _adopt(narration, options, service, kinds, actual, written, keep=None if together else change.keep)
+        new_plan, before = _adopt(importing, written, keep=None if together else change.keep)
         with _writing():
             change.complete()
     _tell(screen, options.project, new_plan, imported, before=before)
@@ -238,10 +237,9 @@ def _declared(project: Project, org: str | None) -> str:
     return str(org)
 
 
-def _added(
-    narration: TerminalVoice, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: FileSizes
-) -> ImportedProject:
+def _added(importing: Importing, project: Project, limits: FileSizes) -> ImportedProject:
     """What the project lacks, as changed and new files."""
+    narration, options, service, actual = importing.narration, importing.options, importing.service, importing.actual
     with store_of(narration.screen, options, project, service) as store:
         warn_unseen(options.operation, narration, project, service, store, creator="the import")
         state = store.read()
@@ -250,7 +248,8 @@ def _added(
     files = {path.relative_to(root).as_posix(): read_file(path, FILE_MAX, within=root) for path in paths}
     before = {name: content.decode("utf-8") for name, content in files.items()}
     with narration.lasting(f"Comparing {_objects(actual)} with the project"):
-        return into(kinds, actual, project.desired, state, before, schema=SCHEMA, limits=limits, taken=_certificates(root))
+        new = NewFiles(SCHEMA, limits, _certificates(root))
+        return into(importing.kinds, actual, project.desired, state, before, new)
 
 
 def _objects(actual: Actual) -> str:
@@ -309,23 +308,15 @@ def _check_untracked(screen: Screen, options: Options, project: Project, service
     )
 
 
-def _adopt(
-    narration: TerminalVoice,
-    options: Options,
-    service: ConnectedService,
-    kinds: Kinds,
-    actual: Actual,
-    project: Project,
-    *,
-    keep: Callable[[], None] | None,
-) -> tuple[Plan, State]:
+def _adopt(importing: Importing, project: Project, *, keep: Callable[[], None] | None) -> tuple[Plan, State]:
     """Track what the planner finds in what was read; the plan, and the state before it. The project was loaded as any is. `keep`: called
     once the state depends on the files; None where both disappear together."""
-    with leased_state(narration.screen, options, project, service, command="import") as (store, journal):
-        with narration.lasting(f"Tracking {_objects(actual)}"):
-            state, kinds = journal.state(), keyed(kinds, store.digest_key(), project)
+    actual, screen = importing.actual, importing.narration.screen
+    with leased_state(screen, importing.options, project, importing.service, command="import") as (store, journal):
+        with importing.narration.lasting(f"Tracking {_objects(actual)}"):
+            state, kinds = journal.state(), keyed(importing.kinds, store.digest_key(), project)
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-            with options.supervision.signals.uninterrupted():
+            with importing.options.supervision.signals.uninterrupted():
                 journal.remember(**journal_changes(new_plan.state_update))
                 if keep is not None:
                     keep()

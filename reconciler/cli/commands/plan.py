@@ -69,8 +69,9 @@ def command(
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast, max_urls=options.max_urls)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(project)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    printed = reports.Report(document, sheet, made_at, folder)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     try:
@@ -88,7 +89,7 @@ def command(
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
-        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.by.origin)
+        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
         digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
         plan_file.write(run.voice, out, planned, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

@@ -104,9 +104,9 @@ def command(
     if file is not None:
         use, options = saved_use(screen, options, file)
 
-    def admit(by: JudgedProject) -> None:
+    def admit(judged_project: JudgedProject) -> None:
         if use is not None:
-            use.check_project(by.project.settings.project)
+            use.check_project(judged_project.project.settings.project)
 
     with opened(screen, options, create=use is None, admit=admit) as run:
         if use is not None:
@@ -118,8 +118,9 @@ def command(
         texts = asyncio.run(read_texts(run, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
         html = partial(page, document, rehearsal.preview, created_at=made_at.astimezone(HERE), texts=texts)
         folder = reports.folder(run.project)
-        reports.write(screen, report, document, sheet, created_at=made_at, folder=folder, page=html)
-        reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder, page=html)
+        printed = reports.Report(document, sheet, made_at, folder, html)
+        printed.write(screen, report)
+        printed.show(screen, options.format)
         if serve:
             until_interrupted(_served(screen, run, rehearsal, html(live=True)))
             screen.say("The preview has ended.")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import click
 
 from reconciler import exits
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.opening import opened, state_of
 from reconciler.cli.options import Options
@@ -20,7 +20,6 @@ from reconciler.plan.matching.match import identify
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
-from reconciler.report.sheet import sheet_text
 from reconciler.run.applying import ApplySession, applying
 from reconciler.run.past import find_run
 from reconciler.run.rules import JudgedProject
@@ -71,8 +70,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     options = Options.of(screen, parameters)
     chosen: list[RecordedRun] = []
 
-    def admit(by: JudgedProject) -> None:
-        chosen.append(_recorded_run(screen, options, by.project, run))
+    def admit(judged_project: JudgedProject) -> None:
+        chosen.append(_recorded_run(screen, options, judged_project.project, run))
 
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))
@@ -112,8 +111,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
-        sheet = outcome_sheet(screen.masked_data(outcome), done=done, again=again, withheld=False)
-        screen.spans(sheet_text(sheet, width=screen.width))
+        sheet = outcome_sheet(screen.masked_data(outcome), done=done, again=again, not_applied=False)
+        reports.show_sheet(screen, sheet)
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
     _note_redeclaring_lines(screen, lines)

@@ -123,7 +123,8 @@ def _report(
     numbers = counts(right)
     document = findings_document(findings, project=project.settings.project, environment=options.env)
     sheet = partial(findings_sheet, findings, project=project.settings.project, environment=options.env)
-    reports.write(screen, report, document, sheet, created_at=now(), folder=reports.folder(project))
+    printed = reports.Report(document, sheet, now(), reports.folder(project))
+    printed.write(screen, report)
     if options.format == "text":
         screen.out(findings_text(findings))
         asked = f"{count(len(answers), 'URL')} asked"
@@ -133,5 +134,5 @@ def _report(
             f"{asked}: {numbers['answer']:,} answer{led}{gone}, {numbers['dead']:,} do not, {numbers['unknown']:,} could not be asked.\n"
         )
     else:
-        reports.show(screen, options.format, document, sheet, created_at=now(), folder=reports.folder(project))
+        printed.show(screen, options.format)
     return exits.PENDING if numbers["dead"] else exits.PARTLY if numbers["unknown"] else exits.DONE

@@ -112,7 +112,8 @@ PARSING: Final = 4  # cost of a character of JSON
 # -- arguments ---------------------------------------------------------------------------------------------------------------------
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A text, of which the value is known. Raises `TypeError`."""
     if isinstance(known(value), str):
         return str(value)
     raise TypeError
@@ -143,7 +144,7 @@ def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
 
 
 def _replace(value: Any, old: Any, new: Any) -> str:
-    text, before, after = _text(value), _text(old), _text(new)
+    text, before, after = as_text(value), as_text(old), as_text(new)
     # Python inserts the new text between all characters; what was meant is unknown.
     if not before:
         _no("replace requires a text to search for")
@@ -154,7 +155,7 @@ def _replace(value: Any, old: Any, new: Any) -> str:
 
 
 def _join(values: Any, between: Any = "") -> str:
-    glue, size, parts = _text(between), 0, []
+    glue, size, parts = as_text(between), 0, []
     for part in _list(values):
         parts.append(text_of(part))
         size += len(parts[-1]) + len(glue)
@@ -164,9 +165,9 @@ def _join(values: Any, between: Any = "") -> str:
 
 
 def _split(value: Any, between: Any = None) -> list[str]:
-    if between is not None and not _text(between):
+    if between is not None and not as_text(between):
         _no("split requires a separator")
-    return _text(value).split(between, bounds.ITEMS_MAX)
+    return as_text(value).split(between, bounds.ITEMS_MAX)
 
 
 def _length(value: Any) -> int:
@@ -216,21 +217,21 @@ def _max(values: Any) -> Any:
 
 
 def _strip(run: Callable[..., str], text: Any, characters: Any = None) -> str:
-    if characters is not None and len(_text(characters)) > STRIP_MAX:
+    if characters is not None and len(as_text(characters)) > STRIP_MAX:
         _no(f"strip accepts at most {STRIP_MAX} characters")
-    return run(_text(text), characters)
+    return run(as_text(text), characters)
 
 
 def _int(value: Any) -> int:
     try:
-        return int(value if is_number(known(value)) else _text(value)[:100])
+        return int(value if is_number(known(value)) else as_text(value)[:100])
     except (ValueError, OverflowError):
         _no("int requires a whole number")
 
 
 def _float(value: Any) -> float:
     try:
-        return float(value if is_number(known(value)) else _text(value)[:100])
+        return float(value if is_number(known(value)) else as_text(value)[:100])
     except (ValueError, OverflowError):
         _no("float requires a number")
 
@@ -247,7 +248,7 @@ def _to_json(value: Any) -> str:
 
 def from_json(value: Any) -> Any:
     """The function `json`."""
-    text = _text(value)
+    text = as_text(value)
     bounds.spend(len(text) * PARSING)
     try:
         return json_text.decoded(text, parse_constant=lambda name: _no(f"json: {name} is not JSON"))
@@ -279,21 +280,21 @@ def _items(value: Any) -> list[list[Any]]:
 
 
 def _get(value: Any, key: Any, other: Any = None) -> Any:
-    return _map(value).get(_text(key), known(other))
+    return _map(value).get(as_text(key), known(other))
 
 
 TEXT_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
-    "lower": lambda text: _text(text).lower(),
-    "upper": lambda text: _text(text).upper(),
-    "capitalize": lambda text: _text(text).capitalize(),
-    "title": lambda text: _text(text).title(),
+    "lower": lambda text: as_text(text).lower(),
+    "upper": lambda text: as_text(text).upper(),
+    "capitalize": lambda text: as_text(text).capitalize(),
+    "title": lambda text: as_text(text).title(),
     "strip": partial(_strip, str.strip),
     "lstrip": partial(_strip, str.lstrip),
     "rstrip": partial(_strip, str.rstrip),
-    "startswith": lambda text, start: _text(text).startswith(_text(start)),
-    "endswith": lambda text, end: _text(text).endswith(_text(end)),
-    "removeprefix": lambda text, start: _text(text).removeprefix(_text(start)),
-    "removesuffix": lambda text, end: _text(text).removesuffix(_text(end)),
+    "startswith": lambda text, start: as_text(text).startswith(as_text(start)),
+    "endswith": lambda text, end: as_text(text).endswith(as_text(end)),
+    "removeprefix": lambda text, start: as_text(text).removeprefix(as_text(start)),
+    "removesuffix": lambda text, end: as_text(text).removesuffix(as_text(end)),
     "replace": _replace,
     "split": _split,
     "join": lambda text, values: _join(values, text),

@@ -373,7 +373,7 @@ def _open_without(
     between = _audiences(kinds, simulation, local, done)
     # A new share link admits whoever has it, and nobody has it before the run has ended.
     not_handed_out = {id for _, id in worlds.created}
-    shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
+    shown = {field.refers for kind in kinds.values() for field in kind.shows}
     result: dict[Key, Paths] = {}
     for name, some in between.objects.items():
         known = worlds.before.objects.get(name, {})

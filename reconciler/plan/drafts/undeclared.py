@@ -61,7 +61,7 @@ def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -
         if kind is None or (kind.name, binding.id) in containers.claimed:
             yield Removal(address, kind or kinds.roots[0], binding.id, Purpose.FORGET, "another address tracks it now", binding=binding)
             continue
-        removal = _removal(world, matches, containers, kind, address, binding, declared_root=address.root in roots)
+        removal = _removal(world, matches, containers, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
             removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
         blocker = matches.former.rename_blocker(address, containing(state.bindings, address))
@@ -74,11 +74,9 @@ def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -
         yield removal
 
 
-def _removal(
-    world: World, matches: Matches, containers: UndeclaredContainers, kind: Kind, address: Address, binding: Binding, *, declared_root: bool
-) -> Removal:  # fmt: skip
+def _removal(world: World, matches: Matches, containers: UndeclaredContainers, binding: Binding, *, declared_root: bool) -> Removal:
     """What happens to one tracked object that is no longer declared, by itself."""
-    desired = world.desired
+    desired, kind, address = world.desired, world.kinds[binding.kind], binding.address
     removed = containers.removed(address)
     observed = world.actual.find(kind.name, binding.id)
     outer = containers.around(kind, address, observed, binding)

@@ -25,13 +25,13 @@ from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, Drif
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
-from reconciler.plan.containment import Key, copied
+from reconciler.plan.containment import Key, copied, showing_kinds
 from reconciler.plan.drift.before import before_drift, last_value
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
-from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
+from reconciler.resource import UNSET, Exposes, FieldRole, Kinds
 from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
 STRANGERS: Final = (ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS)
@@ -43,7 +43,7 @@ ID_DIGITS: Final = 12
 
 
 @dataclass
-class _Cause:
+class _OpenGroup:
     """A group in the making. `root`: what was deleted with all the others; `keys`: of its objects."""
 
     root: Address | None = None
@@ -63,7 +63,7 @@ def grouped(
     """The drift with its groups. `between`: when it happened, as far as readings say it. `selection`: that of the drift."""
     chosen = selection or Selection()
     undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found, chosen)}
-    causes = [*_causes(kinds, matches, drift.resources), *(_Cause(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
+    causes = [*_causes(kinds, matches, drift.resources), *(_OpenGroup(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
     if not causes:
         return drift
     by_key = {key: cause for cause in causes for key in cause.keys}
@@ -78,7 +78,7 @@ def grouped(
 # -- what happened ---------------------------------------------------------------------------------------------------------------------
 
 
-def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Iterator[_Cause]:
+def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Iterator[_OpenGroup]:
     """One for each object, and one for what was deleted together."""
     deleted = {(drifted.kind, drifted.id): drifted.address for drifted in resources if drifted.status is DriftWord.DELETED}
     joined: dict[Address, Address] = {}
@@ -93,10 +93,10 @@ def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Ite
             one, other = first(outer), first(drifted.address)
             if one != other:
                 joined[other] = one
-    causes: dict[Address, _Cause] = {}
+    causes: dict[Address, _OpenGroup] = {}
     for drifted in resources:
         root = first(drifted.address)
-        cause = causes.setdefault(root, _Cause(root))
+        cause = causes.setdefault(root, _OpenGroup(root))
         cause.resources.append(drifted)
         cause.keys.append((drifted.kind, str(drifted.id)))
     yield from causes.values()
@@ -143,19 +143,7 @@ def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, f
         return any(
             other.kind == kind.name and not other.implied and other.address.container == container for other in desired.resources.values()
         )
-    return bool(kind.lets) or kind.name in _showing(kinds)
-
-
-def _showing(kinds: Kinds) -> set[str]:
-    """The kinds of what shows content to readers, and of what that is part of."""
-    names: set[str] = set()
-    ahead = [kind for kind in kinds.values() if kind.audience is not None and kind.audience.shows]
-    while ahead:
-        kind = ahead.pop()
-        names.add(kind.name)
-        inherits = kind.audience.inherits if kind.audience is not None else ()
-        ahead += [kinds[to] for name in inherits if (to := kind.fields[name].to) is not None and to not in names]
-    return names
+    return bool(kind.lets) or kind.name in showing_kinds(kinds)
 
 
 # -- the two worlds --------------------------------------------------------------------------------------------------------------------
@@ -185,7 +173,7 @@ def _ids(actual: Actual) -> set[str]:
     return {id for some in actual.objects.values() for id in some}
 
 
-def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) -> None:
+def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _OpenGroup]) -> None:
     """Who gains and who loses what, each with its cause."""
     for openings_now, objects, gains in (
         (openings(kinds, worlds.before, worlds.now), worlds.now, True),
@@ -200,7 +188,7 @@ def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) ->
                     readers[who][worlds.called(key)] = None
 
 
-def _on_the_way(opening: Opening, by_key: Mapping[Key, _Cause]) -> _Cause | None:
+def _on_the_way(opening: Opening, by_key: Mapping[Key, _OpenGroup]) -> _OpenGroup | None:
     return next((by_key[key] for key in opening.path if key in by_key), None)
 
 
@@ -217,7 +205,7 @@ def _except(now: Audiences, key: Key, lost: Access) -> str:
 # -- URLs ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_Cause]) -> None:
+def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_OpenGroup]) -> None:
     """The URLs that answered with some content before, and do not now."""
     moving = {key: cause for cause in causes for key in cause.keys if _may_move(kinds, cause, key)}
     if not moving:
@@ -237,13 +225,11 @@ def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_Cause]) -> None:
             cause.ends_urls = True
 
 
-def _may_move(kinds: Kinds, cause: _Cause, key: Key) -> bool:
+def _may_move(kinds: Kinds, cause: _OpenGroup, key: Key) -> bool:
     if cause.unmanaged is not None:
         return False
     kind = kinds[key[0]]
-    audience = kind.audience
-    names = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
-    names |= {name for name, field in kind.fields.items() if field.address or field.role is FieldRole.CHOICE}
+    names = kind.modelled | {name for name, field in kind.fields.items() if field.address or field.role is FieldRole.CHOICE}
     return any(
         drifted.status is DriftWord.DELETED or any(delta.name in names for delta in drifted.fields)
         for drifted in cause.resources
@@ -251,7 +237,7 @@ def _may_move(kinds: Kinds, cause: _Cause, key: Key) -> bool:
     )
 
 
-def _renaming(kinds: Kinds, worlds: _Worlds, moving: Mapping[Key, _Cause], chain: Collection[Key]) -> Iterator[_Cause]:
+def _renaming(kinds: Kinds, worlds: _Worlds, moving: Mapping[Key, _OpenGroup], chain: Collection[Key]) -> Iterator[_OpenGroup]:
     """The causes that change a whole address, by which people know everything below it."""
     within = {
         (name, id)
@@ -275,7 +261,7 @@ def _new_base(now: Mapping[Key, Variant], variant: Variant) -> str | None:
 # -- groups ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
+def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _OpenGroup) -> bool:
     """Whether it is a group: an undeclared object only if it gives somebody access."""
     if cause.unmanaged is None:
         return True
@@ -285,7 +271,7 @@ def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
     return bool(cause.gains)
 
 
-def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, between: DriftBounds) -> DriftGroup:
+def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _OpenGroup, between: DriftBounds) -> DriftGroup:
     wider, narrower, looser = _effects(kinds, matches, worlds.now.objects, cause)
     ended = _ended(kinds, matches, cause)
     deleted = {drifted.address for drifted in cause.resources if drifted.status is DriftWord.DELETED}
@@ -314,7 +300,7 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
     )  # fmt: skip
 
 
-def _outermost_first(cause: _Cause) -> list[Drifted]:
+def _outermost_first(cause: _OpenGroup) -> list[Drifted]:
     """What was deleted first, containers before what they contain, then the rest."""
 
     def rank(drifted: Drifted) -> Any:
@@ -324,7 +310,7 @@ def _outermost_first(cause: _Cause) -> list[Drifted]:
 
 
 def _classes(
-    kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]
+    kinds: Kinds, cause: _OpenGroup, wider: Collection[str], narrower: bool, looser: Collection[str]
 ) -> Iterator[DriftClass]:  # fmt: skip
     """What the changes mean, the worst first."""
     deleted = [kinds[drifted.kind] for drifted in cause.resources if drifted.status is DriftWord.DELETED]
@@ -339,7 +325,7 @@ def _classes(
     yield from meant or [DriftClass.COSMETIC]
 
 
-def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tuple[list[str], bool, list[str]]:
+def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _OpenGroup) -> tuple[list[str], bool, list[str]]:
     """What declarations say of the changed fields: what somebody may do now; whether somebody may do less; which rules are looser."""
     wider: list[str] = []
     looser: list[str] = []
@@ -349,7 +335,7 @@ def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tup
         observed = now.get(kind.name, {}).get(str(drifted.id))
         for delta in drifted.fields if binding is not None and observed is not None else ():
             exposes = kind.fields[delta.name].exposes if delta.name in kind.fields else None
-            if exposes is None or binding is None or observed is None or _is_modelled(kind, delta.name):
+            if exposes is None or binding is None or observed is None or delta.name in kind.modelled:
                 continue
             then, value = last_value(kind, binding, delta.name), observed.values.get(delta.name, UNSET)
             if exposes.rule:
@@ -361,7 +347,7 @@ def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tup
     return wider, narrower, looser
 
 
-def _ended(kinds: Kinds, matches: Matches, cause: _Cause) -> Iterator[str]:
+def _ended(kinds: Kinds, matches: Matches, cause: _OpenGroup) -> Iterator[str]:
     """What a deletion ends that neither readers nor URLs show."""
     for drifted in cause.resources:
         kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
@@ -379,11 +365,6 @@ def _ended(kinds: Kinds, matches: Matches, cause: _Cause) -> Iterator[str]:
 
 def _says(exposes: Exposes, then: Any, now: Any) -> str:
     return exposes.says if exposes.opened(then, now) else "may do more in it"
-
-
-def _is_modelled(kind: Kind, name: str) -> bool:
-    audience = kind.audience
-    return audience is not None and name in (*audience.gates, *audience.inherits, *audience.shows)
 
 
 def _difference(kinds: Kinds, matches: Matches, now: Objects, drifted: Drifted) -> list[Any]:

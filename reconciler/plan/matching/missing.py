@@ -18,6 +18,7 @@ from reconciler.model import Actual, Binding, Declared, Desired, State
 from reconciler.plan.matching.matches import Match, Matches
 from reconciler.plan.matching.natural_keys import unread
 from reconciler.resource import Kind, Kinds
+from reconciler.text.names import span
 
 # -- created ---------------------------------------------------------------------------------------------------------------------
 
@@ -91,15 +92,8 @@ def last_moment(kind: Kind, deleted_at: datetime) -> datetime:
 
 def left_over(delta: timedelta) -> str:
     """How much time is left, in days rounded up: 7 days right after the delete; hours and minutes on the last day."""
-    return span(timedelta(days=ceil(delta / timedelta(days=1)))) if delta > timedelta(days=1) else span(delta)
-
-
-def span(delta: timedelta) -> str:
-    """`3 days`, `5 hours`, `1 min`."""
-    days, hours = delta.days, delta.seconds // 3600
-    if days:
-        return f"{days} day{'s' if days != 1 else ''}"
-    return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
+    day = timedelta(days=1)
+    return span((ceil(delta / day) * day if delta > day else delta).total_seconds())
 
 
 # -- How many may be missing at once -------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from reconciler.model import AnsweringUrls, Page, PageChange, PageTree, PageUrl,
 from reconciler.plan.containment import Key
 from reconciler.plan.urls.groups import grouped
 from reconciler.plan.urls.variants import quoted
+from reconciler.text.urls import containing
 from reconciler.urls.redirects import recorded_url
 
 Trees = Mapping[Key, PageTree | str]
@@ -143,14 +144,14 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     asked = {space for space, *_ in changed}
     stays = {(space, base) for space, _, base, *_ in was & then}
     # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
-    above = {part for _, _, base, *_ in changed for part in _above(base)}
+    above = {part for _, _, base, *_ in changed for part in containing(base)}
     asked |= {space for space, base in stays if base in above}
     # And the other way round, once the pages show it.
     bases = {base for _, _, base, *_ in changed}
-    inner = {(space, base) for space, base in stays if not bases.isdisjoint(_above(base))}
+    inner = {(space, base) for space, base in stays if not bases.isdisjoint(containing(base))}
     if inner:
         pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
-        below = {part for space, _, base, *_ in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
+        below = {part for space, _, base, *_ in changed for page in pages.get(space, ()) for part in containing(_url(base, page))}
         asked |= {space for space, base in inner if base in below}
     return frozenset(asked - trees.keys() - site_urls.created)
 
@@ -161,13 +162,6 @@ def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, Ke
         for variant in variants
         for rank, base in variant.bases.items()
     }
-
-
-def _above(url: str) -> Iterator[str]:
-    """The URL, and each one above it."""
-    while "/" in url:
-        yield url
-        url = url.rpartition("/")[0]
 
 
 def _url(base: str, page: Page) -> str:

@@ -31,8 +31,8 @@ from reconciler.address import Address
 from reconciler.model import Actual, Observed, PageChange, SiteUrls, Step, UrlReason, Variant
 from reconciler.model.codec import title
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
-from reconciler.plan.containment import Key
-from reconciler.resource import LIFECYCLE, UNSET, Field, FieldRole, Kind, Kinds
+from reconciler.plan.containment import Key, page_fields, showing_kinds
+from reconciler.resource import LIFECYCLE, UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.conditions import holds_without_claims
 from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
@@ -102,7 +102,7 @@ def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
 
 def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
     """What shows pages, and the object that contains them."""
-    shows = [known for known in _shows(moment.kinds, kind) if known.refers is not None]
+    shows = page_fields(moment.kinds, kind)
     if not shows or kind.published is None:
         return
     for observed in moment.objects.get(kind.name, {}).values():
@@ -114,14 +114,6 @@ def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
             if content is None or not content.within.items() <= observed.within.items():
                 continue
             yield key, space
-
-
-def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
-    """The fields that name an object with pages, which an object of the kind shows."""
-    for name in kind.audience.shows if kind.audience is not None else ():
-        known = kind.fields[name]
-        if known.refers is not None and kinds[known.refers].pages is not None:
-            yield known
 
 
 def _conditions(readers: Audiences, key: Key, whom: frozenset[str]) -> frozenset[str] | None:
@@ -239,22 +231,14 @@ def touches_urls(kinds: Kinds, steps: Iterable[Step]) -> bool:
 def _concerned(kinds: Kinds) -> frozenset[str]:
     """The kinds of what shows pages, of what it is part of, of what has them, and of secret URLs."""
     names = {name for name, kind in kinds.items() if kind.pages is not None or (kind.published is not None and kind.published.secret)}
-    ahead = [kind for kind in kinds.values() if any(_shows(kinds, kind))]
-    while ahead:
-        kind = ahead.pop()
-        names.add(kind.name)
-        inherits = kind.audience.inherits if kind.audience is not None else ()
-        ahead += [kinds[to] for name in inherits if (to := kind.fields[name].to) is not None and to not in names]
-    return frozenset(names)
+    return frozenset(names | showing_kinds(kinds))
 
 
 @cache
 def _composing(kind: Kind) -> frozenset[str]:
     """The fields that decide at which URL something answers, and for whom."""
-    audience = kind.audience
-    modelled = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
     return frozenset(
-        name for name, known in kind.fields.items() if name in modelled or known.address == "segment" or known.role is FieldRole.CHOICE
+        name for name, known in kind.fields.items() if name in kind.modelled or known.address == "segment" or known.role is FieldRole.CHOICE
     )
 
 

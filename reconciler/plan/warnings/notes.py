@@ -250,10 +250,10 @@ def _emptied(
     replaced = {(draft.kind.name, draft.old.id) for draft in drafts.values() if draft.active and draft.old is not None}
     ended = {line.address for line in lines if line.after is None}
     for kind in kinds.values() if leaving else ():
-        for name in kind.audience.shows if kind.audience is not None and kind.published is not None else ():
+        for field in kind.shows if kind.published is not None else ():
             for observed in actual.objects.get(kind.name, {}).values():
-                key, shown = (kind.name, observed.id), (str(kind.fields[name].refers), str(observed.values.get(name)))
-                if shown not in leaving or observed.deleted_at is not None or name in sent.get(key, ()):
+                key, shown = (kind.name, observed.id), (str(field.refers), str(observed.values.get(field.name)))
+                if shown not in leaving or observed.deleted_at is not None or field.name in sent.get(key, ()):
                     continue
                 around = {key, *containers(kind, observed)}
                 if not around & {*leaving, *replaced} and ended.isdisjoint(map(called, around)):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from reconciler.model.drift import Drift, DriftBounds, KnownDrift
 from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
+from reconciler.report.drift_groups import DriftCommands
 from reconciler.run.drift.accept import by_hand
-from reconciler.run.drift.groups import CommandLine, instead_of_plans
+from reconciler.run.drift.groups import CommandLine, other_ways
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits
@@ -41,11 +41,8 @@ def drift_of(run: Run, *, coverage: bool = False, known: Sequence[KnownDrift] = 
     return DriftReading(replace(planned, desired=desired), drifted, shown)
 
 
-def ways_on(run: Run, reading: DriftReading, command: CommandLine, request: CommandLine) -> dict[str, Any]:
-    """What `drift_sheet` and `drift_document` must know of the two ways on: the commands, which changes none accepts, and what puts back
-    the groups that no plan does.
-    `request`: the command line of a single request."""
+def drift_commands(run: Run, reading: DriftReading, command: CommandLine, request: CommandLine) -> DriftCommands:
+    """The two ways on. `request`: the command line of a single request."""
     planned, shown = reading.planned, reading.shown
-    refused = by_hand(run, planned, shown)
-    instead = instead_of_plans(request, planned, shown.groups)
-    return {"command": command, **run.voice.masks.data({"by_hand": refused, "instead": instead})}
+    refused, no_plan = run.voice.masks.data((by_hand(run, planned, shown), other_ways(request, planned, shown.groups)))
+    return DriftCommands(command, refused, no_plan)
