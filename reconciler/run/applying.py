@@ -18,7 +18,7 @@ from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
-from reconciler.model import Actual, AnsweringUrls, Desired, Listener, Outcome, RedirectPlan, State
+from reconciler.model import Actual, AnsweringUrls, Desired, Listener, Outcome, RecordedUrls, RedirectPlan, State
 from reconciler.model.ledger import CLOSED
 from reconciler.observe import observe
 from reconciler.observe.ledger import read_answering, read_ledger
@@ -217,7 +217,9 @@ class ApplySession:
             return None
         if self.project.desired.urls is None:
             return None
-        recorded = replace(self.journal.recorded_urls(), moves=planned.recorded.moves)
+        # What the plan knew as public counts as that, although what ended with the run is recorded by now.
+        public = {**self.journal.recorded_urls().public, **planned.recorded.public}
+        recorded = RecordedUrls(public, planned.recorded.moves)
         return with_redirects(self.project.desired, planned.plan, recorded, after=after).redirects
 
     @property

@@ -37,7 +37,7 @@ ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not know
 UNKNOWN: Final = "only the service knows its new URL, or its pages could not be read"
 ENDED: Final = "its page is no longer published"
 LED: Final = "it was redirected to {url}, and the page there is no longer published"
-NARROWED: Final = "only some of its readers can read a page there now"
+NARROWED: Final = "at most some of its readers can read a page there now"
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,9 @@ class _Search:
         `is_public`: whether everybody must be able to read there."""
         url = recorded_url(target)
         former, answer = self.former.get(url), self.after.public.get(url)
-        is_there = former is not None and not is_public and former.page in self.after.restricted.get(url, ())
+        pages = self.after.restricted.get(url, ()) if not is_public else ()
+        # What was public there before an earlier run is of no importance: the line is about what only some readers find there.
+        is_there = former is not None and (former.page in pages or (bool(pages) and not former.is_live))
         if (
             former is not None
             and not is_there

@@ -137,9 +137,15 @@ def test_who_a_new_negated_condition_keeps_out_is_named(cli: Cli) -> None:
     apply(cli, docs=site("docs", PATHS, adaptiveContent={"enabled": True}))
     narrowed = site("docs", PATHS, {"use": "!visitor.claims.staff"})
     refused = apply(cli, docs=narrowed, code=exits.REFUSED)
-    assert "only some of its readers" in refused.stderr
+    assert "at most some of its readers" in refused.stderr
     apply(cli, docs=narrowed, dead="/**")
     settled(cli)
+
+
+def test_nobody_is_promised_to_read_a_site_with_links_that_has_none(cli: Cli) -> None:
+    apply(cli, docs=site("docs", PATHS))
+    refused = apply(cli, docs=site("docs", PATHS, visibility="share-link"), code=exits.REFUSED)
+    assert "/docs/main: at most some of its readers can read a page there now" in refused.stderr
 
 
 @costly
@@ -351,6 +357,25 @@ def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_wr
     apply(cli)
     assert '"/published/blog/hello"' in (cli.root / "p/redirects/blog.nginx.conf").read_text()
     assert not (cli.root / "p/redirects/other.nginx.conf").exists(), "the table of another project"
+    settled(cli)
+
+
+@costly
+@pytest.mark.parametrize("way", ["in peace", "killed"])
+def test_a_line_to_a_page_behind_a_login_stays_although_a_public_page_was_there_once(cli: Cli, way: str) -> None:
+    apply(cli, docs=site("docs", PATHS))
+    path = cli.root / "p/redirects/docs.csv"
+    path.parent.mkdir()
+    path.write_text(f"from,to,status,by\n{BASE}/docs/old,{BASE}/docs/use/install,301,ada\n")
+    closed = site("docs", {"start": "start", "staff": "use"}, visibility="visitor-auth")
+    declare(cli, docs=closed, guide=site("guide", {"use": "use"}))
+    if way == "killed":
+        killed(cli, "last", "--allow-dead-urls", "/**")
+    apply(cli, dead="/**")
+    assert table(cli)["/docs/old"] == "/guide/use/install", "its page moved there"
+    move_section(cli, "use", "moved")
+    apply(cli)
+    assert table(cli)["/docs/moved/install"] == "/docs/use/install"
     settled(cli)
 
 
