@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from reconciler.client.answers import Answer
@@ -39,6 +39,17 @@ _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encod
 NOT_SENT: Final = AttemptFault.NOT_SENT
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
+
+
+class _Request(NamedTuple):
+    """What every attempt sends. `until`: the time of a monotonic clock after which nothing is sent."""
+
+    method: str
+    path: str
+    url: str
+    content: bytes | None
+    until: float
+    in_time: InTime
 
 
 class Conversation:
@@ -91,9 +102,10 @@ class Conversation:
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else _as_json(body).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
+        request = _Request(method, path, url, content, until, in_time)
         in_doubt = False
         for attempt in count(1):
-            outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
+            outcome = await self._attempt(request, attempt)
             if outcome.held_by:
                 raise _error(retry, method, path, outcome, in_doubt, id=outcome.held_by)
             effect, again = classify(retry, outcome.result)
@@ -128,14 +140,13 @@ class Conversation:
             return AttemptOutcome(NOT_SENT, f"{LATE}: the service's rate limit is used up (429)", held_by="RC-rate-limited")
         return AttemptOutcome(NOT_SENT, LATE, held_by="RC-too-late-to-send")
 
-    async def _attempt(
-        self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
-    ) -> AttemptOutcome:
+    async def _attempt(self, request: _Request, number: int) -> AttemptOutcome:
         """Wait for a place, for the gate and for the budget of other processes, in this order; then send once.
 
         A place comes first, because whoever holds a ticket of the gate must use it at once: the gate counts it as a request in flight.
         The shared budget comes last, because what was taken from it is missing elsewhere until it is reported.
         """
+        method, path, url, content, until, in_time = request
         self._listener.queued()
         # Only who has to wait gets a timeout: it takes longer than everything else here.
         limit = asyncio.timeout(until - self._clock.monotonic()) if until < float("inf") and self._places.locked() else nullcontext()

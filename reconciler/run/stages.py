@@ -34,6 +34,7 @@ from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_w
 from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
+from reconciler.plan.world import World
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
@@ -208,11 +209,8 @@ def _selected(planned: Planned) -> Planned:
 
 
 def _proved(planned: Planned) -> Planned:
-    plan = prove(
-        planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, selection=planned.operation.selection,
-        matches=planned.known,
-    )  # fmt: skip
-    return replace(planned, plan=plan)
+    world = World(planned.kinds, planned.desired, planned.state, planned.actual, planned.operation.selection)
+    return replace(planned, plan=prove(world, planned.plan, matches=planned.known))
 
 
 async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
