@@ -57,7 +57,7 @@ class Conversation:
 
     def __init__(
         self, settings: ClientSettings, transport: Transport, listener: Listener, clock: Clock, jitter: Callable[[], float]
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.requests = 0
         self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
@@ -174,10 +174,13 @@ class Conversation:
                 self.requests += 1
                 self._listener.request(method, path, number)
                 outcome = await self._exchange.run(
-                    method, url, content,
-                    seconds=min(self._timeout, until - sent), wall=self._clock.wall(),
+                    method,
+                    url,
+                    content,
+                    seconds=min(self._timeout, until - sent),
+                    wall=self._clock.wall(),
                     in_time=lambda: self._clock.monotonic() < until and in_time(),
-                )  # fmt: skip
+                )
                 status, hints = outcome.status, outcome.hints
             finally:
                 now = self._clock.monotonic()

@@ -41,7 +41,7 @@ def prove(world: World, plan: Plan, *, matches: Matches | None = None) -> Plan:
 
 def carried_out(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, matches: Matches | None = None
-) -> tuple[State, Actual]:  # fmt: skip
+) -> tuple[State, Actual]:
     """The state, and what the service would show, once the plan is done. `matches`: see `prove`."""
     matches = identify(kinds, desired, state, actual) if matches is None else matches
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)

@@ -126,9 +126,14 @@ class Stage:
 
 
 async def make(
-    source: PlanSource, kinds: Kinds, desired: Desired, state: State, operation: Operation, *,
+    source: PlanSource,
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    operation: Operation,
+    *,
     stage: Callable[[str], None] = lambda what: None,
-) -> Planned:  # fmt: skip
+) -> Planned:
     """Read, and run every stage. `stage`: called with the name of each stage that lasts.
 
     Raises `ServiceError` if the service cannot be read at all.
@@ -172,9 +177,14 @@ def _matched(planned: Planned) -> Planned:
 def _decided(planned: Planned) -> Planned:
     operation = planned.operation
     plan = decided(
-        planned.kinds, planned.desired, planned.state, planned.actual, selection=operation.selection,
-        allow_replace=tuple(map(str, operation.limits.replacements)), matches=planned.known,
-    )  # fmt: skip
+        planned.kinds,
+        planned.desired,
+        planned.state,
+        planned.actual,
+        selection=operation.selection,
+        allow_replace=tuple(map(str, operation.limits.replacements)),
+        matches=planned.known,
+    )
     return replace(planned, plan=plan)
 
 

@@ -404,9 +404,7 @@ class _Reviewing:
             if verdict.sees is not Sees.NO:
                 yield self._line(look, key, str(reader), verdict.access, verdict.doubt, reader.link)
 
-    def _line(
-        self, look: Look, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None
-    ) -> ReaderLine:  # fmt: skip
+    def _line(self, look: Look, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None) -> ReaderLine:
         if access is None:
             return ReaderLine(says, "", doubt=doubt, via=via)
         path = path_text(self._called(look), look.audiences.path(key, access))
