@@ -3,7 +3,8 @@
 - `task`: what a run carries out, with what, and how
 - `run`: which steps may start, and what is left when all have ended
 - `preconditions`: what is read again before it is written, by `look`, and compared with `expected`
-- `step`: one step, from its intent to its request; who is asked before one that opens something or cannot be undone
+- `clearance`: which steps open something or cannot be undone, and who is asked before each
+- `step`: one step, from its intent to its request
 - `answer`: the response to a request, and what the state records of it
 - `verify`: the check after the run
 - `recover`: the outcomes of requests in doubt, by `evidence`; `unsaved`: outcomes that the database could not store

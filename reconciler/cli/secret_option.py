@@ -36,13 +36,13 @@ def secret(name: str, *, metavar: str, help: str, variable: bool = True, group: 
     )
 
 
-def warn_if_visible(screen: Screen, name: str, alternative: str = "") -> None:
-    """Warn if a secret was written on the command line. `alternative`: the variable that gives it too."""
+def warn_if_visible(screen: Screen, name: str, instead: str = "") -> None:
+    """Warn if a secret was written on the command line. `instead`: the variable that gives it too."""
     context = click.get_current_context(silent=True)
     if context is None or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or _file(context, name) is not None:
         return
     option = "--" + name.replace("_", "-")
-    way = f"pass {option}-file FILE" + (f", or set {alternative}" if alternative else "")
+    way = f"pass {option}-file FILE" + (f", or set {instead}" if instead else "")
     screen.warn(f"every user of this machine can read {option} in the list of processes; {way}", id="RC-secret-visible")
 
 

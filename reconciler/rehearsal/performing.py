@@ -50,7 +50,7 @@ from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits
-from reconciler.run.saved.use import UsedPlan
+from reconciler.run.saved.use import Use
 from reconciler.run.stages import Planned, checked
 from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.state import Store
@@ -61,7 +61,7 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: UsedPlan | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
+    run: Run, use: Use | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
     from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
@@ -87,12 +87,12 @@ def rehearse(
             voice.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.
             settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=voice.masks.values)
-            copied_service = ConnectedService(f"sandbox:{running.identity}", settings, "the copy", embedded=True)
+            twin = ConnectedService(f"sandbox:{running.identity}", settings, "the copy", embedded=True)
             url = f"sqlite:///{Path(folder) / STATE}"
-            scope = StateScope(project.settings.project, operation.environment or None, copied_service.identity)
-            with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as copied_state:
-                target = ApplyTarget(voice, copied_service, run.kinds, project, operation)
-                copied_run = CopiedRun(target, copied_state, copy, service.settings.base_url)
+            scope = StateScope(project.settings.project, operation.environment or None, twin.identity)
+            with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
+                target = ApplyTarget(voice, twin, run.kinds, project, operation)
+                copied_run = CopiedRun(target, twin_state, copy, service.settings.base_url)
                 if document is not None:
                     copied_run.carry(document)
                 rehearsal = copied_run.perform(planned, read, refusals)
@@ -148,12 +148,12 @@ class CopiedRun:
 
     def __init__(self, target: ApplyTarget, state: Store, copy: Path, base: str) -> None:
         self.target, self.voice, self.project, self.kinds = target, target.voice, target.project, target.kinds
-        self.service, self.state, self.operation = target.service, state, target.operation
+        self.twin, self.state, self.operation = target.service, state, target.operation
         self.copy, self.base, self.organizations = copy, base, root_ids(target.project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
         """Give the copy the state of the original."""
-        checked = self.state.check({**document, "service": self.service.identity})
+        checked = self.state.check({**document, "service": self.twin.identity})
         with self.state.lease(who=current_user(), command="rehearse") as journal, recording_end(journal):
             journal.replace(checked, force=True)
             journal.finish(exit_code=exits.DONE, summary={})

@@ -171,7 +171,7 @@ class ApplySession:
                     on_error=on_error, stop=stop, verify=verify,
                     nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
-                    step_check=supervision.step_check,
+                    clearance=supervision.clearance,
                 ),
             )  # fmt: skip
         self.signal = signals.number if stop.is_set() else None

@@ -47,12 +47,12 @@ class SeenState:
 
 @dataclass
 class Run:
-    """One run. `judgment`: the project, and whose rules judge it. `plain`: the kinds, without a key for digests."""
+    """One run. `by`: the project, and whose rules judge it. `plain`: the kinds, without a key for digests."""
 
     operation: Operation
     voice: Voice
     plain: Kinds
-    judgment: JudgedProject
+    by: JudgedProject
     service: ConnectedService
 
     @classmethod
@@ -63,22 +63,22 @@ class Run:
         voice: Voice,
         *,
         create: bool = True,
-        admit: Callable[[JudgedProject], None] = lambda judgment: None,
+        admit: Callable[[JudgedProject], None] = lambda by: None,
     ) -> Iterator[Run]:
         """Load, judge, admit, connect. `create`: create a sandbox that does not exist; otherwise refuse it. `admit`: may raise.
 
         Raises `ConfigError`, and `UsageError` for a host that nobody confirmed.
         """
         kinds = load_kinds()
-        judgment = judged(operation, voice, kinds, load(operation, voice, kinds))
-        admit(judgment)
-        with connect(operation, voice, judgment.project, kinds, create=create) as service:
-            yield cls(operation, voice, kinds, judgment, service)
+        by = judged(operation, voice, kinds, load(operation, voice, kinds))
+        admit(by)
+        with connect(operation, voice, by.project, kinds, create=create) as service:
+            yield cls(operation, voice, kinds, by, service)
 
     @property
     def project(self) -> Project:
         """The project, judged."""
-        return self.judgment.project
+        return self.by.project
 
     # -- the state -------------------------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the reader of a plan: about a state that has never seen the project, and whose rules judge it."""
-        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.judgment.notes)
+        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.by.notes)
 
     # -- a plan ----------------------------------------------------------------------------------------------------------------------
 

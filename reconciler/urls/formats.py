@@ -291,12 +291,12 @@ def _nginx_target(url: str) -> str:
     return f"{begin}{quoted_path(parts.path, '-._~!()*+,=:@&') or ('' if begin else '/')}"
 
 
-ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def _quoted(path: bytes) -> str:
     """A path between double quotes. nginx removes a backslash before `"` and `\\`, and reads `\\n`, `\\r` and `\\t` as what they name."""
-    return '"' + "".join(ESCAPES.get(character, character) for character in path.decode("utf-8")) + '"'
+    return '"' + "".join(NAMED.get(character, character) for character in path.decode("utf-8")) + '"'
 
 
 def _expression(path: bytes) -> str:

@@ -15,7 +15,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.review import AccessView, Sees
+from reconciler.plan.access.review import Look, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from tests.audience.moments import Moment, Thing, Watched
@@ -73,7 +73,7 @@ def test_a_verdict_is_what_the_sandbox_lets_that_reader_read(tmp_path: Path, see
     Proof(org, tmp_path / "image").finish()
     actual, moment = everything(org), org.now("")
     ids = {Address.parse(address): id for id, address in org.addresses().items()}
-    look = AccessView(Audiences(kinds(), actual.objects, complete=actual.complete), ids)
+    look = Look(Audiences(kinds(), actual.objects, complete=actual.complete), ids)
     readers = [(named(reader), may, are) for reader, may, are in written(tree)]
     for address, id in ids.items():
         if address.kind == "share-link":

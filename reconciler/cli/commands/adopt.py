@@ -57,9 +57,9 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
     options = Options.of(screen, parameters)
     meant: list[tuple[str | None, Desired]] = []
 
-    def admit(judgment: JudgedProject) -> None:
-        identity = _identity(kinds, judgment.project.desired, address, id)
-        meant.append((identity, _as_if_written(judgment.project.desired, address, identity)))
+    def admit(by: JudgedProject) -> None:
+        identity = _identity(kinds, by.project.desired, address, id)
+        meant.append((identity, _as_if_written(by.project.desired, address, identity)))
 
     with opened(screen, options, admit=admit) as run:
         confirm_new_state(screen, options, run.project, run.service)

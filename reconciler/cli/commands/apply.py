@@ -26,7 +26,7 @@ from reconciler.run.connection.unseen import Unseen, to_create
 from reconciler.run.loading import now
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
-from reconciler.run.saved.use import UsedPlan
+from reconciler.run.saved.use import Use
 from reconciler.run.stages import Planned
 from reconciler.state import Store
 from reconciler.state.history import WHOLE
@@ -100,11 +100,11 @@ def command(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
 
-    def admit(judgment: JudgedProject) -> None:
-        for note in judgment.notes:
+    def admit(by: JudgedProject) -> None:
+        for note in by.notes:
             screen.say(note)
         if use is not None:
-            use.check_project(judgment.project.settings.project)
+            use.check_project(by.project.settings.project)
         elif not yes and not screen.can_ask:
             raise no_terminal("apply")
 
@@ -164,7 +164,7 @@ def _write_outcome(
 
 
 def _approved_plan(
-    screen: Screen, options: Options, use: UsedPlan, session: ApplySession, store: Store, *, partial: bool, ask: bool, full: bool,
+    screen: Screen, options: Options, use: Use, session: ApplySession, store: Store, *, partial: bool, ask: bool, full: bool,
     new: Unseen | None,
 ) -> Planned | None:  # fmt: skip
     """The part of a fresh plan that a file allows, recorded in the journal; None if it was declined. `new`: the state that this creates,

@@ -67,4 +67,4 @@ def dashboard(screen: Screen, database: FleetDatabase, where: Listening) -> Coro
     """Serve until cancelled. Links that log in are shown, and never logged."""
     from reconciler.fleet.serve.run import serve
 
-    return serve(database, where, say=screen.say, show=lambda line: screen.reveal(f"{line}\n", hint=ON_A_TERMINAL))
+    return serve(database, where, say=screen.say, show=lambda line: screen.reveal(f"{line}\n", instead=ON_A_TERMINAL))

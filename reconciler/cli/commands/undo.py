@@ -70,8 +70,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     options = Options.of(screen, parameters)
     chosen: list[RecordedRun] = []
 
-    def admit(judgment: JudgedProject) -> None:
-        chosen.append(_recorded_run(screen, options, judgment.project, run))
+    def admit(by: JudgedProject) -> None:
+        chosen.append(_recorded_run(screen, options, by.project, run))
 
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))

@@ -140,15 +140,15 @@ class Screen:
         """Print a result, as text for people."""
         self._write(escaped(self.masked(text)))
 
-    def reveal(self, text: str, *, hint: str) -> None:
+    def reveal(self, text: str, *, instead: str) -> None:
         """Print a result with a secret that its reader needs: whole on a terminal, and masked in a file or a pipe, which keep it, with what
-        to do as a `hint`. Never logged."""
+        to do `instead`. Never logged."""
         if sys.stdout is not None and sys.stdout.isatty():
             self._write(escaped(text))
         else:
             self.out(text)
             if self.masked(text) != text:
-                self.note(hint)
+                self.note(instead)
 
     def raw(self, text: str) -> None:
         """Print a result in a format of its own, without escaping it: UTF-8, whatever the encoding of the stream."""

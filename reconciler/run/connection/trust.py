@@ -17,14 +17,14 @@ FILE = "trusted.json"
 
 @dataclass(frozen=True)
 class NamedHost:
-    """A host that only the YAML of a project names. `root`: the project's directory. `what`: what it is for. `confirmation`: what to pass
+    """A host that only the YAML of a project names. `root`: the project's directory. `what`: what it is for. `instead`: the option to pass
     if nobody can be asked. `whole`: everything in the URL is confirmed, not only its host: its other parts decide too where a password is
     sent."""
 
     root: Path
     url: str
     what: str
-    confirmation: str
+    instead: str
     whole: bool = False
 
     @property
@@ -41,11 +41,11 @@ class NamedHost:
         """Raise `UsageError` if this user has not confirmed it: the YAML of a pull request must not decide where a token is sent."""
         if not self.confirmed:
             wrong = f"{self.what} {self.shown} is only named in the YAML, and you have not confirmed it"
-            raise UsageError(wrong, id="RC-host-not-confirmed", hint=f"Pass {self.confirmation}.")
+            raise UsageError(wrong, id="RC-host-not-confirmed", hint=f"Pass {self.instead}.")
 
     def declined(self) -> UsageError:
         """The error if somebody was asked, and did not confirm it."""
-        return UsageError(f"{self.what} {self.shown} was not confirmed", id="RC-host-not-confirmed", hint=f"Pass {self.confirmation}.")
+        return UsageError(f"{self.what} {self.shown} was not confirmed", id="RC-host-not-confirmed", hint=f"Pass {self.instead}.")
 
     def remember(self) -> None:
         """Record that this user confirmed it. Raises `UsageError`."""

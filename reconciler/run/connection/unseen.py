@@ -32,7 +32,7 @@ from reconciler.text.credentials import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"
-PROJECTS_MAX: Final = 3  # other projects that are named
+NAMED: Final = 3  # other projects that are named
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService)
         place = "the same service" if scope.service == service.identity else scope.service
         environment = f" in {scope.environment}" if scope.environment else ""
         texts.append(f"{count(number, 'resource')} of {scope.project}{environment} on {place}")
-    return listed(texts, PROJECTS_MAX)
+    return listed(texts, NAMED)
 
 
 def to_create(operation: Operation, voice: Voice, project: Project, service: ConnectedService) -> Unseen | None:

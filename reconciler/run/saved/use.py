@@ -31,13 +31,13 @@ from reconciler.text.names import HERE, clock_time
 if TYPE_CHECKING:  # a plan imports no apply
     from reconciler.run.applying import ApplySession
 
-ADDRESSES_MAX: Final = 50  # addresses that are said at most
+NAMED: Final = 50  # addresses that are said at most
 GLOBS_MAX: Final = 1_000  # patterns of one option; more than anybody types
 AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 
 @dataclass
-class UsedPlan:
+class Use:
     """One use of a saved plan. `operation`: what this run is asked, with the scope from the file.
 
     `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest.
@@ -221,10 +221,10 @@ class UsedPlan:
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)
-        for line in every[:ADDRESSES_MAX]:
+        for line in every[:NAMED]:
             self.voice.say(f"  {line}")
-        if len(every) > ADDRESSES_MAX:
-            self.voice.say(f"  and {len(every) - ADDRESSES_MAX:,} more")
+        if len(every) > NAMED:
+            self.voice.say(f"  and {len(every) - NAMED:,} more")
 
     def rest(self, planned: Planned) -> str:
         """What of the file still holds, where not all of it does. Raises `StalePlan` where that is nothing."""
@@ -259,12 +259,12 @@ def opened(voice: Voice, path: Path, *, commit: str | None = None) -> Saved:
     return saved
 
 
-def use_of(voice: Voice, operation: Operation, saved: Saved) -> UsedPlan:
+def use_of(voice: Voice, operation: Operation, saved: Saved) -> Use:
     """The use of a file by an operation that has its scope."""
     # Whoever saved the plan typed these, and was shown what the file still shows.
     allowed = globs(saved.path, saved.document["options"].get("allowOpenWork", []))
     limits = replace(operation.limits, open_work=(*operation.limits.open_work, *allowed))
-    return UsedPlan(voice, replace(operation, limits=limits), saved)
+    return Use(voice, replace(operation, limits=limits), saved)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
