@@ -108,7 +108,7 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Address | None:
-        """The same; None for a text that is no address."""
+        """The same; None for a text that is not an address."""
         try:
             return cls.parse(text)
         except ValueError:

@@ -129,10 +129,11 @@ def fleet_folder(here: Path) -> Path:
 
 
 def named_folder(given: Path) -> Path:
-    """The folder that an option names for our own files, whether or not it exists. Raises `UsageError` if others decide what is in it."""
+    """The folder that an option names for our own files, whether or not it exists. Raises `UsageError` if others decide what is in it.
+    What is in the state folder is used without the option too, also where the home directory is a checkout."""
     named, real = Path(os.path.abspath(given)), Path(os.path.realpath(given))
     top = next((parent for folder in (named, real) for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), None)
-    if top is not None:
+    if top is not None and not _inside(real):
         wrong = f"{given} is in the checkout {top}, so a commit could bring what Reconciler believes there"
         raise UsageError(wrong, id="RC-folder-not-own", hint=f"{ELSEWHERE} Without --data, it is {_usual()}.")
     if os.path.lexists(real):

@@ -20,7 +20,7 @@ import yaml
 from reconciler.address import Glob, Selection, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.apply.task import Clearance
+from reconciler.apply.task import StepPermission
 from reconciler.client import ClientSettings, SharedBudget
 from reconciler.client.pacing import Clock
 from reconciler.client.service import Reader, Writer
@@ -104,7 +104,7 @@ class Org:
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
-    clearance: Clearance | None = None
+    permission: StepPermission | None = None
     budget: SharedBudget | None = None
     nonce: Callable[[], str] | None = None  # where what is made is marked first
     verify: Literal["written", "full"] = "written"
@@ -219,7 +219,7 @@ class Org:
                         verify=self.verify,
                         selection=selection,
                         settle=self.settle or 0.0,
-                        clearance=self.clearance,
+                        permission=self.permission,
                     ),
                 )
                 if outcome.went_through and made.state_update.rules is not None:

@@ -1,6 +1,7 @@
 """What a run of everything runs, what runs on a push too, and what only under `-m proof`.
 
-Long proofs run a sample of their cases on a push, and all of them as a proof.
+Long proofs run a sample of their cases on a push, and all of them as a proof. What is `costly` runs a tenth of its cases in a run of
+everything, and all of them on a push.
 `spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
 by itself. `push_only` leaves out of the collection what a push would not run: thousands of cases would be made to be deselected.
 """
@@ -25,10 +26,14 @@ PUSH: Final = (
     "sandbox/test_file.py", "state/test_bucket_remote.py", "state/test_races.py", "strict", "test_benchmarks.py",
 )  # fmt: skip
 """What a run of everything leaves to CI, because it takes a quarter of the time: it runs on a push (`--push`), and where it is named."""
+LEFT_OUT: Final = "kills, races, growth, packaging (PUSH in tests/proofs.py) and nine of ten cases of what is costly"
 LEFT_TO_CI: Final = {Path(__file__).parent / name for name in PUSH}
 
 proof: Final = pytest.mark.proof
 sampled: Final = pytest.mark.sampled
+costly: Final = pytest.mark.costly
+"""A run of everything tries the first of ten cases of such a test, and leaves one without cases to CI; a push, and a run that names it,
+tries all. The marked tests took half of the time of a run, and are a tenth of its tests."""
 
 
 def long() -> bool:
@@ -63,6 +68,15 @@ def spread(cases: Sequence[Any], push: int) -> list[Any]:
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=() if index in kept else proof)
         for index, case in enumerate(cases)
     ]
+
+
+def left_to_ci(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """The cases of costly tests that a run of everything leaves to CI."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker(costly.name):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {item for same in cases.values() for index, item in enumerate(same) if index % 10 or len(same) == 1}
 
 
 def push_only(test: Any) -> bool:

@@ -9,13 +9,14 @@ import pytest
 
 from tests.cage import Escaped, caged, fresh
 from tests.effort import within
-from tests.proofs import proof
+from tests.proofs import costly, proof
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the limits of a process are Linux's")
 LONG = "for _ in iter(int, 1): pass"
 LARGE = "len(bytearray(2**32))"  # more than any freed memory that could be used again
 
 
+@costly
 @linux
 @pytest.mark.parametrize(("work", "told"), [(LONG, "more than 2 s of CPU"), (LARGE, "MemoryError")], ids=["too long", "too large"])
 def test_nothing_leaves_the_cage(work: str, told: str) -> None:

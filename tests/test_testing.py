@@ -12,7 +12,7 @@ import pytest
 
 from tests import processes
 from tests.harness import ORGANIZATION, Org
-from tests.proofs import LEFT_TO_CI, proof, push_only, spread
+from tests.proofs import LEFT_TO_CI, costly, left_to_ci, proof, push_only, spread
 from tests.small import applied, settled, small
 
 PROGRAMS = {
@@ -103,3 +103,22 @@ def test_a_push_collects_a_test_without_its_proofs() -> None:
 
 def test_what_a_run_of_everything_leaves_to_ci_exists() -> None:
     assert [path for path in LEFT_TO_CI if not path.exists()] == []
+
+
+class Case:
+    """What `left_to_ci` knows of a case."""
+
+    def __init__(self, nodeid: str, costs: bool) -> None:
+        self.nodeid, self.costs = nodeid, costs
+
+    def get_closest_marker(self, name: str) -> object | None:
+        return costly if self.costs and name == "costly" else None
+
+
+def test_a_run_of_everything_tries_every_tenth_case_of_what_is_costly_and_every_case_of_the_rest() -> None:
+    many = [Case(f"a.py::test_many[{index}]", costs=True) for index in range(21)]
+    alone, cheap = Case("a.py::test_alone", costs=True), [Case(f"a.py::test_cheap[{index}]", costs=False) for index in range(5)]
+    left = left_to_ci([*many, alone, *cheap])
+    assert [case.nodeid for case in (*many, alone, *cheap) if case not in left] == [
+        "a.py::test_many[0]", "a.py::test_many[10]", "a.py::test_many[20]", *(case.nodeid for case in cheap)
+    ]  # fmt: skip

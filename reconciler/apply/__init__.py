@@ -3,7 +3,7 @@
 - `task`: what a run carries out, with what, and how
 - `run`: which steps may start, and what is left when all have ended
 - `preconditions`: what is read again before it is written, by `look`, and compared with `expected`
-- `clearance`: which steps open something or cannot be undone, and who is asked before each
+- `permission`: which steps open something or cannot be undone, and who is asked before each
 - `step`: one step, from its intent to its request
 - `answer`: the response to a request, and what the state records of it
 - `verify`: the check after the run

@@ -82,7 +82,7 @@ class Detours:
                 yield other, sibling
 
 
-CLEARED_SECONDS: Final = 5.0  # seconds for which a clearance is valid
+CLEARED_SECONDS: Final = 5.0  # seconds for which a permission is valid
 
 
 class Held(Exception):
@@ -101,8 +101,8 @@ class Steps:
         self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids, find)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
         self.detours = Detours(task, answers)
-        self.clearance = task.options.clearance
-        self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
+        self.permission = task.options.permission
+        self.serious = serious(task.kinds, task.plan) if self.permission is not None else {}
 
     async def run(self, step: Step) -> StepResult:
         """Do one step, its guard, its marker and a detour around a name that is still taken included."""
@@ -145,9 +145,9 @@ class Steps:
         """Why a step that opens something or cannot be undone must not be sent now; None where it may. After a refusal, nothing new is
         started."""
         what = self.serious.get(step.id)
-        if self.clearance is None or what is None:
+        if self.permission is None or what is None:
             return None
-        held = self.halt.refused or await self.clearance(what)
+        held = self.halt.refused or await self.permission(what)
         self.halt.refused = self.halt.refused or held
         return held
 
@@ -188,11 +188,11 @@ class Steps:
         return self.answers.handle(step, kind, intent, writes, answer)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
-        """Send a step's request. A step that needs clearance needs it again where its request waited for its turn. Raises `Held`."""
+        """Send a step's request. A step that needs permission needs it again where its request waited for its turn. Raises `Held`."""
         while True:
             # Somebody's consent may be withdrawn while a request waits for a rate limit, which can take minutes.
             asked, waited = self.writer.clock.monotonic(), False
-            limited = self.clearance is not None and step.id in self.serious
+            limited = self.permission is not None and step.id in self.serious
 
             def in_time(asked: float = asked, limited: bool = limited) -> bool:
                 nonlocal waited

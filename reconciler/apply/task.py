@@ -2,8 +2,8 @@
 
 Which steps of a plan open something or cannot be undone, and the port to whoever is asked before each of them.
 
-By default nobody is asked, because the plan was approved. A program that embeds this one passes a `Clearance` in `ApplyOptions`, with which
-it can refuse all further steps at any moment.
+By default nobody is asked, because the plan was approved. A program that embeds this one passes a `StepPermission` in `ApplyOptions`, with
+which it can refuse all further steps at any moment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reconciler.state import CommitGroup, Journal
 
 # Asked before each step that opens something or cannot be undone, with what it does: `delete`, `replace`, `transfer`, `expose` or `change`.
 # The result is why no such step may be sent now, as the end of a sentence; None where it may. Must not raise.
-Clearance = Callable[[str], Awaitable[str | None]]
+StepPermission = Callable[[str], Awaitable[str | None]]
 
 REVERSIBLE: Final = frozenset({"create", "update", "move", "restore"})
 """The verbs that `undo` has a request for."""
@@ -72,7 +72,7 @@ class ApplyOptions:
     what the run is limited to. `stop`: when set, nothing new is started. `fresh`: what was read longer ago, in seconds, is read again
     before it is written. `verify`: what is read again at the end: what was written, with what lists with it, or everything. `nonce`:
     randomness, eight hexadecimal digits, where a created object gets a marker as its name first. `settle`: seconds after which the service
-    shows what was written. `clearance`: asked before each step that cannot be undone.
+    shows what was written. `permission`: asked before each step that cannot be undone.
     """
 
     deadline: float
@@ -84,7 +84,7 @@ class ApplyOptions:
     verify: Literal["written", "full"] = "written"
     nonce: Callable[[], str] | None = None
     settle: float = 0.0
-    clearance: Clearance | None = None
+    permission: StepPermission | None = None
 
 
 @dataclass(frozen=True)

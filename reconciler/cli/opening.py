@@ -25,20 +25,20 @@ from reconciler.run.connection.trust import NamedHost
 from reconciler.run.connection.unseen import Unseen, journal_for, known_state, to_create
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject
-from reconciler.run.saved.use import Use, globs, opened as open_saved, use_of
+from reconciler.run.saved.use import SavedPlanUse, globs, opened as open_saved, use_of
 from reconciler.state import Journal, Store
 from reconciler.text.redact import of_urls
 
 
 @contextmanager
 def opened(
-    screen: Screen, options: Options, *, create: bool = True, admit: Callable[[JudgedProject], None] = lambda by: None
+    screen: Screen, options: Options, *, create: bool = True, admit: Callable[[JudgedProject], None] = lambda judged_project: None
 ) -> Iterator[Run]:
     """A run, begun as `Run.open` begins it; hosts that only the YAML names are confirmed after `admit`."""
 
-    def admitted(by: JudgedProject) -> None:
-        admit(by)
-        confirm_hosts(screen, options, by.project)
+    def admitted(judged_project: JudgedProject) -> None:
+        admit(judged_project)
+        confirm_hosts(screen, options, judged_project.project)
 
     with Run.open(options.operation, TerminalVoice(screen), create=create, admit=admitted) as run:
         yield run
@@ -91,7 +91,7 @@ def create_there(screen: Screen, new: Unseen) -> bool:
     return click.confirm("Create the state there?", default=False, err=True)
 
 
-def saved_use(screen: Screen, options: Options, path: Path, *, commit: str | None = None) -> tuple[Use, Options]:
+def saved_use(screen: Screen, options: Options, path: Path, *, commit: str | None = None) -> tuple[SavedPlanUse, Options]:
     """The use of a saved plan, and these options with the scope that it has. `commit`: the first digits of the commit it must be of.
 
     Raises `UsageError` where the options select addresses too, and what `opened` of `saved.use` raises.

@@ -18,7 +18,7 @@ from reconciler.config.environments.folder import chosen, unmentioned
 from reconciler.config.environments.overlay import Overlay, lay_over, overlay
 from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, by_name, project_file
 from reconciler.config.language.evaluate import Evaluation
-from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.files import ALLOW_FILE, ProjectFiles
 from reconciler.config.language.stand_ins import stand_in, take_unset
 from reconciler.config.language.variables import ValueSources, Variables, read_files, read_variables
 from reconciler.config.secrets.secrets import Secrets
@@ -38,13 +38,14 @@ from reconciler.text.names import closest, did_you_mean
 class FileAccess:
     """`variables`: the name and the bytes of each file of `--var-file`.
 
-    `allowed`: files and folders outside the project that `file()` and `secrets` may read.
+    `allowed`: files and folders outside the project that `file()` and `secrets` may read; `option`: what allows more, "" for nothing.
     `decrypt`: False if only the names of secrets are checked; expressions that use one then have no value. `stand_ins`: unknown values
     of variables and secrets become placeholder texts instead of problems.
     `texts`: of project files by name, instead of what is on the disk: what an editor has not saved, what a change would write."""
 
     variables: tuple[tuple[str, bytes], ...] = ()
     allowed: tuple[Path, ...] = ()
+    option: str = ALLOW_FILE
     decrypt: bool = True
     stand_ins: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -277,9 +278,10 @@ class Loading:
         """Evaluates expressions. `encrypted`: what names encrypted files, the environment's first."""
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
         # Before the service and the state are evaluated below: they may use a variable without a value too.
-        evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
+        evaluation.allowed, evaluation.option, evaluation.stand_ins = self.access.allowed, self.access.option, self.access.stand_ins
         if encrypted:
-            readable = ProjectFiles(evaluation.root, databases(top, files.root), texts=evaluation.texts, allowed=evaluation.allowed)
+            refused, given = databases(top, files.root), self.access
+            readable = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=given.allowed, option=given.option)
             self.secrets = evaluation.secrets = Secrets(readable, self.options.get("environ", {}), self.problems, self.access.decrypt)
             for entry in reversed(encrypted):  # that of the environment wins
                 self.secrets.add(entry)

@@ -21,7 +21,7 @@ _REPLACE: Final = {"replace", "transfer"}
 LACKING: Final = "the plan needs approvals: "
 REJECTED: Final = "the plan was rejected by "
 UNREHEARSED: Final = "it must be rehearsed before somebody can approve it"
-NAMED: Final = 3  # addresses
+MOST_AUTHORS: Final = 3  # addresses
 COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 
 
@@ -118,11 +118,11 @@ class ApprovalVerdict:
     @property
     def _unmatched(self) -> str:
         """Why more people than usual are needed, and what to do."""
-        more = f" and {len(self.strangers) - NAMED} more" if len(self.strangers) > NAMED else ""
+        more = f" and {len(self.strangers) - MOST_AUTHORS} more" if len(self.strangers) > MOST_AUTHORS else ""
         ways = ["write these addresses in people of the fleet file"] if any(map(is_readable, self.strangers)) else []
         ways += [] if all(map(is_readable, self.strangers)) else ["a commit whose author has a readable address can be matched"]
         return (
-            f"nobody is matched to the author{'s' if len(self.strangers) > 1 else ''} {', '.join(self.strangers[:NAMED])}{more}, so "
+            f"nobody is matched to the author{'s' if len(self.strangers) > 1 else ''} {', '.join(self.strangers[:MOST_AUTHORS])}{more}, so "
             f"{len(self.strangers)} more must approve: {'; '.join(ways)}"
         )
 

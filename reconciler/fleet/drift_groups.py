@@ -20,7 +20,7 @@ from reconciler.report.words import listed
 from reconciler.text.names import utc_text
 
 KEPT_MAX: Final = 100  # groups and differences kept of one reading; the others are counted, and follow when these are decided on
-NAMED: Final = 3  # addresses in a sentence
+MOST_ADDRESSES: Final = 3  # addresses in a sentence
 NOW: Final = "now"
 NEVER: Final = "never"
 ZONE: Final = "zone"
@@ -100,7 +100,7 @@ def _difference(entry: Mapping[str, Any]) -> FleetDifference:
 
 def _group(entry: Mapping[str, Any], resources: Mapping[str, Mapping[str, Any]]) -> FleetDriftGroup:
     means = [
-        f"{'new access' if change['gains'] else 'access ends'} for {change['who']}: {listed(change['addresses'], NAMED)}"
+        f"{'new access' if change['gains'] else 'access ends'} for {change['who']}: {listed(change['addresses'], MOST_ADDRESSES)}"
         for change in entry["readers"]
     ]
     means += [f"{url['before']} -> {url['after'] or 'nothing'}" for url in entry["urls"]]

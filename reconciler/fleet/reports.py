@@ -36,7 +36,7 @@ from reconciler.report.words import count
 from reconciler.text.escape import as_json, terminal
 from reconciler.text.names import utc_text
 
-NAMED = 20
+MOST_PROJECTS = 20
 APPLIED = "it was applied, and the next run verifies it"
 FIRST_APPLY = "Apply once, in the directory of the project, with its token in RECONCILER_TOKEN (or copy the state: state pull, state push):"
 NO_WORKER = " Nothing is run until there is one: reconciler fleet worker."
@@ -260,7 +260,7 @@ def _first_applies(rows: Sequence[ProjectRow]) -> Iterator[str]:
     new = [(name, reading.first_apply) for name, reading in known if reading.first_apply]
     if new:
         yield f"\n{FIRST_APPLY}\n"
-    yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:NAMED])
+    yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:MOST_PROJECTS])
 
 
 def drift_text(row: ProjectRow, groups: Sequence[FleetDriftGroup], decided: Mapping[str, Decision]) -> str:

@@ -122,7 +122,7 @@ def undeclared_claim(facts: LintFacts) -> Iterator[Finding]:
 
 
 EACH: Final = frozenset({"key", "value", "index", "parent"})
-_LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w+)[^{}]*+)\}\}?")
+_LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w++)[^{}]*+)\}\}?")
 
 
 def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, re.Match[str]]]:

@@ -30,6 +30,7 @@ from reconciler.text.escape import terminal
 
 CANDIDATES_MAX: Final = 1_000
 FILES_MAX: Final = 2_000  # below a project that are looked at
+WRITTEN_MAX: Final = 1_000  # characters of an expression before the cursor
 EACH: Final = {
     "key": "The key of the element.",
     "value": "The element.",
@@ -164,7 +165,7 @@ def patterns(resources: Mapping[Address, Declared]) -> dict[str, int]:
 
 def _expression(project: CheckedProject, place: Place) -> Iterator[Item]:
     """What an expression can contain where it ends."""
-    written = place.expression or ""
+    written = (place.expression or "")[-WRITTEN_MAX:]
     member, file = _MEMBER.search(written), _FILE.search(written)
     if file is not None:
         yield from _files(project.root, (), ItemKind.File, within=place, typed=file[1])

@@ -77,7 +77,9 @@ def _add_texts(server: LanguageServer, session: Session, checking: Checking) -> 
         document, project, name = known
         checked, named = await checking.checked(project), await checking.named(project)
         offset = document.text.offset(params.position)
-        return hover.hover(session.language, checked, name, document.text, offset, named=named, living=session.living.of, now=session.now())
+        return hover.hover(
+            session.language, checked, name, document.text, offset, named=named, service_state=session.service_state.of, now=session.now()
+        )
 
 
 def _add_navigation(server: LanguageServer, session: Session, checking: Checking) -> None:

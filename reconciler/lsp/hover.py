@@ -14,9 +14,9 @@ from reconciler.config import Project
 from reconciler.edits.names import NameSort, Occurrence
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.language import Language
-from reconciler.lsp.living import LivingState
 from reconciler.lsp.navigation import NamedTexts, occurrences_at
 from reconciler.lsp.place import place_at
+from reconciler.lsp.service_state import ServiceState
 from reconciler.lsp.text import Text
 from reconciler.model import Declared, Source
 from reconciler.report.explain import facts_of, words
@@ -26,11 +26,11 @@ from reconciler.text.escape import terminal
 from reconciler.text.names import age
 
 URLS_MAX: Final = 5  # that are listed; the longest list that is still read
-VALUE_MAX: Final = 200  # characters of a living value
+VALUE_MAX: Final = 200  # characters of a value of the service
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 _KEY: Final = re.compile(r"[\w./@*-]*")
 
-LivingOf = Callable[[Project], LivingState | None]
+ServiceStateOf = Callable[[Project], ServiceState | None]
 
 
 def hover(
@@ -41,7 +41,7 @@ def hover(
     offset: int,
     *,
     named: NamedTexts | None,
-    living: LivingOf,
+    service_state: ServiceStateOf,
     now: datetime,
 ) -> types.Hover | None:
     """What is at an offset of a file; None if nothing is known about it."""
@@ -56,14 +56,14 @@ def hover(
     # In an expression only `brand` of `vars.brand` is a name.
     tried = (occurrences_at(named, name, text, at) for at in (offset, begin, max(begin, end - 1))) if named is not None else ()
     occurrences = next((some for some in tried if some), ())
-    parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, living, now)]
+    parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, service_state, now)]
     file = language.file(name, project.sections.get(name)) if project.has(name) else []
     key = place.key if place.role == "value" else place.word
     beside = {**place.beside, key: place.word if place.role == "value" else ""}
     option = language.keys(language.around(file, place.path, beside)).get(key) if key else None
     if option is not None and place.expression is None:
         parts += _key(language, option.kind, key, option.doc)
-        parts += _living_value(language.kinds, project, source, key, living, now)
+        parts += _service_value(language.kinds, project, source, key, service_state, now)
     if not parts:
         return None
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts)), text.span(begin, end))
@@ -79,23 +79,25 @@ def _key(language: Language, kind: Kind | None, key: str, doc: str) -> Iterator[
         yield "\n".join(f"- {name}: {_plain(says)}" for name, says in facts)
 
 
-def _named(project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, living: LivingOf, now: datetime) -> Iterator[str]:
+def _named(
+    project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, service_state: ServiceStateOf, now: datetime
+) -> Iterator[str]:
     """The resource, variable or secret that is declared or named at a position."""
     if occurrence.sort is NameSort.RESOURCE:
         address = Address.of(occurrence.name)
         declared = project.resources.get(address) if address is not None else None
         if declared is not None:
-            yield from _declared(project, declared, living, now)
+            yield from _declared(project, declared, service_state, now)
     elif occurrence.sort in (NameSort.VARIABLE, NameSort.SECRET) and named is not None:
         place = next(iter(named.names.definitions(occurrence.sort, occurrence.name)), None)
         at = f", declared at {place.span.source}" if place is not None else ""
         yield f"{occurrence.sort} **{_plain(occurrence.name)}**{at}"
 
 
-def _declared(project: CheckedProject, declared: Declared, living: LivingOf, now: datetime) -> Iterator[str]:
+def _declared(project: CheckedProject, declared: Declared, service_state: ServiceStateOf, now: datetime) -> Iterator[str]:
     yield f"{declared.kind} **{_plain(str(declared.address))}**, declared at {declared.source}"
     for environment, loaded in project.projects.items():
-        known = living(loaded)
+        known = service_state(loaded)
         binding = known.state.bindings.get(declared.address) if known is not None else None
         if known is None or binding is None:
             continue
@@ -107,11 +109,13 @@ def _declared(project: CheckedProject, declared: Declared, living: LivingOf, now
         yield "\n".join(lines)
 
 
-def _living_value(kinds: Kinds, project: CheckedProject, source: Source, key: str, living: LivingOf, now: datetime) -> Iterator[str]:
+def _service_value(
+    kinds: Kinds, project: CheckedProject, source: Source, key: str, service_state: ServiceStateOf, now: datetime
+) -> Iterator[str]:
     """The value that the service last had, of the field whose line this is."""
     for environment, loaded in project.projects.items():
         declared = next((each for each in loaded.desired.resources.values() if _is_line(each, key, source)), None)
-        known = living(loaded) if declared is not None else None
+        known = service_state(loaded) if declared is not None else None
         binding = known.state.bindings.get(declared.address) if known is not None and declared is not None else None
         if known is None or binding is None or declared is None or key not in {**binding.sent, **binding.seen}:
             continue
@@ -131,7 +135,7 @@ def _shown(value: Any) -> str:
     return str(data(value))
 
 
-def _age(known: LivingState, now: datetime) -> str:
+def _age(known: ServiceState, now: datetime) -> str:
     return f"state {age((now - known.at).total_seconds())}" if known.at is not None else "state of a run that did not end"
 
 

@@ -19,8 +19,8 @@ from reconciler.lsp.actions import Renamed, probable_renames
 from reconciler.lsp.checks import CheckedProject, check, nearest
 from reconciler.lsp.documents import ParsedFiles
 from reconciler.lsp.language import Language
-from reconciler.lsp.living import LivingStates
 from reconciler.lsp.navigation import NamedTexts, index
+from reconciler.lsp.service_state import ServiceStates
 from reconciler.lsp.text import Text
 from reconciler.model import State
 from reconciler.resource import Kinds
@@ -76,7 +76,7 @@ class Session:
         self.kinds, self.now = kinds, now
         self.abilities = Abilities()
         self.language = Language(kinds)
-        self.living = LivingStates(now)
+        self.service_state = ServiceStates(now)
         self.documents: dict[str, OpenDocument] = {}
         self.projects: dict[Path, OpenProject] = {}
 
@@ -116,8 +116,8 @@ class Session:
 
     def state_of(self, project: Project) -> State | None:
         """The state of a project, where that is a file of this machine."""
-        living = self.living.of(project)
-        return living.state if living is not None and living.state.bindings else None
+        service_state = self.service_state.of(project)
+        return service_state.state if service_state is not None and service_state.state.bindings else None
 
     def renames(self, project: OpenProject) -> list[Renamed]:
         """The keys that vanished while others appeared, since the last run or, without a state, since the project was opened."""

@@ -27,7 +27,7 @@ from reconciler.mcp.answers import AnswerBook, UnknownHandle
 from reconciler.mcp.call_voice import CallVoice, ServerLog
 from reconciler.mcp.projects import NoProject, chosen, in_roots
 from reconciler.mcp.prompts import PROMPTS, PromptArgument
-from reconciler.mcp.tools import TOOLS, Argument, Call, CommandLines, Said, ToolRow, WrongArguments
+from reconciler.mcp.tools import TOOLS, Argument, Call, CommandLines, ToolAnswer, ToolRow, WrongArguments
 from reconciler.report.brief import BriefParts, one_line
 from reconciler.run.operation import Operation
 
@@ -48,7 +48,9 @@ INSTRUCTIONS: Final = (
 )
 PROJECT: Final = Argument("project", "Which project, where several are open")
 HANDLE: Final = Argument("handle", "As an answer gives it", required=True)
-PAGES: Final = ToolRow(MORE, "Show more lines of an earlier answer.", lambda call: Said(BriefParts(())), (HANDLE,), reads_project=False)
+PAGES: Final = ToolRow(
+    MORE, "Show more lines of an earlier answer.", lambda call: ToolAnswer(BriefParts(())), (HANDLE,), reads_project=False
+)
 
 
 @dataclass
@@ -148,7 +150,7 @@ class AgentServer:
 
     # -- what they have in common --------------------------------------------------------------------------------------------------------
 
-    async def _answered(self, context: Context, row: ToolRow, call: Call) -> Said:
+    async def _answered(self, context: Context, row: ToolRow, call: Call) -> ToolAnswer:
         """What the tool says, from a thread that ends soon if the client cancels the call."""
         async with anyio.create_task_group() as group:
             group.start_soon(_tell, context, call.voice)
@@ -177,20 +179,20 @@ class AgentServer:
         return (self.nearest,) if self.nearest is not None else ()
 
 
-def _ran(row: ToolRow, call: Call) -> Said:
+def _ran(row: ToolRow, call: Call) -> ToolAnswer:
     """What the tool says; an error of ours is an answer too."""
     try:
         return row.answer(call)
     except ReconcilerError as error:
         lines = [*error.message.splitlines(), *(error.hint or "").splitlines()]
         shown = tuple(one_line(call.voice.masks.text(line)) for line in lines)
-        return Said(BriefParts((), others=shown), f"The call failed. The tool explain with word {error.id} says why.", failed=True)
+        return ToolAnswer(BriefParts((), others=shown), f"The call failed. The tool explain with word {error.id} says why.", failed=True)
     except asyncio.CancelledError:  # of the loop of this thread: nobody waits for the answer
-        return Said(BriefParts(()), "Cancelled.", failed=True)
+        return ToolAnswer(BriefParts(()), "Cancelled.", failed=True)
     except Exception as error:  # of one call; the server answers the next one
         if not call.voice.cancelled.is_set():
             traceback.print_exc(file=sys.stderr)
-        return Said(
+        return ToolAnswer(
             BriefParts(()), f"This is a defect of Reconciler: {type(error).__name__}. The log of the server shows where.", failed=True
         )
 

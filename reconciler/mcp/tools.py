@@ -93,7 +93,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Said:
+class ToolAnswer:
     """What a tool answers. `then`, `lead`: our own words, behind and before it. `failed`: it is an error."""
 
     parts: BriefParts
@@ -109,7 +109,7 @@ class ToolRow:
 
     name: str
     says: str
-    answer: Callable[[Call], Said]
+    answer: Callable[[Call], ToolAnswer]
     arguments: tuple[Argument, ...] = ()
     reads_project: bool = True
     needs_project: bool = True
@@ -147,16 +147,16 @@ class WrongArguments(Exception):
 # -- the tools -------------------------------------------------------------------------------------------------------------------------
 
 
-def _explain(call: Call) -> Said:
+def _explain(call: Call) -> ToolAnswer:
     if call.given["word"] == CONVENTIONS:
         project = load_settings(call.operation, call.voice)
         lines = tuple(shortened(one_line(line, longest=SENTENCE)) for line in conventions(project).splitlines())
-        return Said(BriefParts((), others=lines), lead=FOLLOW) if lines else Said(BriefParts((NO_CONVENTIONS,)))
+        return ToolAnswer(BriefParts((), others=lines), lead=FOLLOW) if lines else ToolAnswer(BriefParts((NO_CONVENTIONS,)))
     text = plain(described(call.given["word"], width=SENTENCE))
-    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in text.splitlines())))
+    return ToolAnswer(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in text.splitlines())))
 
 
-def _find(call: Call) -> Said:
+def _find(call: Call) -> ToolAnswer:
     project, kinds, planned = _read(call)
     known = call.voice.masks.data(known_objects(kinds, project, planned))
     text, kind = call.given["text"], call.given["kind"]
@@ -164,10 +164,10 @@ def _find(call: Call) -> Said:
     matching += call.voice.masks.data([*unmanaged(planned, known, text, kind)])
     lines = tuple(map(shortened, matching))
     head = [found_sentence(len(lines), text), *call.voice.remarks]
-    return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
+    return ToolAnswer(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
 
 
-def _show(call: Call) -> Said:
+def _show(call: Call) -> ToolAnswer:
     project, kinds, planned = _read(call)
     wanted = call.given["address"]
     every = known_objects(kinds, project, planned)
@@ -179,7 +179,7 @@ def _show(call: Call) -> Said:
     with known_state(call.operation, call.voice, project) as store:
         lines += [*history_of(store, item.address, store.runs())] if store is not None else []
     masked = call.voice.masks.data([*lines, *call.voice.remarks])
-    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
+    return ToolAnswer(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
 
 
 def _read(call: Call) -> tuple[Project, Kinds, Planned | None]:
@@ -196,7 +196,7 @@ def _read(call: Call) -> tuple[Project, Kinds, Planned | None]:
         return load(call.operation, call.voice, kinds, decrypt=False, warn=False), kinds, None
 
 
-def _urls(call: Call) -> Said:
+def _urls(call: Call) -> ToolAnswer:
     with ledger(call.operation, call.voice, load_settings(call.operation, call.voice)) as store:
         if call.given["url"]:
             lines = [*history_lines(recorded(store, call.given["url"]), HERE)]
@@ -204,20 +204,20 @@ def _urls(call: Call) -> Said:
             site = site_of(store, call.given["site"] or None)
             lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
     shown = tuple(shortened(one_line(call.voice.masks.text(line), longest=SENTENCE)) for line in lines)
-    return Said(BriefParts(() if shown else (NOTHING,), others=shown))
+    return ToolAnswer(BriefParts(() if shown else (NOTHING,), others=shown))
 
 
-def _validate(call: Call) -> Said:
+def _validate(call: Call) -> ToolAnswer:
     try:
         project, findings = checked(call.operation, call.voice, load_kinds())
     except ConfigError as error:
         problems = call.voice.masks.data([of_problem(problem) for problem in error.problems])
-        return Said(parts(findings_sheet(problems, project="the project", environment=call.operation.environment)), failed=False)
+        return ToolAnswer(parts(findings_sheet(problems, project="the project", environment=call.operation.environment)), failed=False)
     named = call.voice.masks.data(list(findings))
-    return Said(parts(findings_sheet(named, project=project.settings.project, environment=call.operation.environment)))
+    return ToolAnswer(parts(findings_sheet(named, project=project.settings.project, environment=call.operation.environment)))
 
 
-def _plan(call: Call) -> Said:
+def _plan(call: Call) -> ToolAnswer:
     planned = _planned(_selected(call), call.voice)
     shown = call.voice.masks.data(planned.plan)
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
@@ -234,13 +234,13 @@ def _planned(operation: Operation, voice: CallVoice, *, create: bool = True) -> 
         return replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
 
 
-def _access(call: Call) -> Said:
+def _access(call: Call) -> ToolAnswer:
     with Run.open(call.operation, call.voice) as run:
         shown = call.voice.masks.data(access_of(run, call.given["as"]))
     return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 
-def _drift(call: Call) -> Said:
+def _drift(call: Call) -> ToolAnswer:
     with Run.open(_selected(call), call.voice) as run:
         reading = drift_of(run, coverage=call.given["coverage"])
         shown, commands = call.voice.masks.data(reading.shown), drift_commands(run, reading, *call.lines(call.operation))
@@ -248,19 +248,19 @@ def _drift(call: Call) -> Said:
     return _said(call, folded, whole)
 
 
-def _health(call: Call) -> Said:
+def _health(call: Call) -> ToolAnswer:
     with Run.open(call.operation, call.voice) as run:
         shown = call.voice.masks.data(health_of(run))
     return _said(call, health_sheet(shown, zone=HERE, more=PAGED), health_sheet(shown, full=True, zone=HERE))
 
 
-def _rehearse(call: Call) -> Said:
+def _rehearse(call: Call) -> ToolAnswer:
     with Run.open(_selected(call), call.voice) as run:
         shown = rehearsal_document(call.voice.masks.data(rehearse(run)))
     return _said(call, rehearsal_sheet(shown), rehearsal_sheet(shown, full=True))
 
 
-def _propose(call: Call) -> Said:
+def _propose(call: Call) -> ToolAnswer:
     kinds, data = load_kinds(), call.given["operations"]
     if call.given["undo"]:
         if data or call.given["check"]:
@@ -281,19 +281,19 @@ def _propose(call: Call) -> Said:
     return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
 
 
-def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: str, *remarks: str) -> Said:
+def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: str, *remarks: str) -> ToolAnswer:
     """The files, then the brief of the plan, then the differences."""
     first = (f"{word}: {', '.join(proposal.files)}." if proposal.files else "No file changes.", *proposal.notes)
     head = (*(shortened(one_line(line)) for line in first), *report.head, *(shortened(one_line(line)) for line in remarks))
     diff = tuple(shortened(one_line(line, longest=SENTENCE)) for line in (*call.voice.remarks, *proposal.diff))
     then = "People review and apply this. propose with undo restores the files." if proposal.written and proposal.plan else ""
-    return Said(BriefParts(head, report.harms, (*diff, *report.others), report.each), then)
+    return ToolAnswer(BriefParts(head, report.harms, (*diff, *report.others), report.each), then)
 
 
-def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> Said:
+def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> ToolAnswer:
     report = parts(folded, whole=whole)
     head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.voice.remarks)))
-    return Said(BriefParts(head, report.harms, report.others, report.each))
+    return ToolAnswer(BriefParts(head, report.harms, report.others, report.each))
 
 
 def _selected(call: Call) -> Operation:

@@ -68,6 +68,7 @@ from reconciler.model.plan import (
     Exposure as Exposure,
     ForbiddenRequest as ForbiddenRequest,
     Forecast as Forecast,
+    NotApplied as NotApplied,
     Outcome as Outcome,
     Plan as Plan,
     PlanCost as PlanCost,
@@ -76,7 +77,6 @@ from reconciler.model.plan import (
     StepResult as StepResult,
     StepStatus as StepStatus,
     Unmanaged as Unmanaged,
-    Withheld as Withheld,
     waiting as waiting,
 )
 from reconciler.model.policy import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from reconciler.address import Address
 from reconciler.model.pages import PageUrl
@@ -36,6 +37,10 @@ class UrlHistory:
     now: tuple[UrlRecord, ...] = ()
     last: tuple[UrlRecord, ...] = ()
     commit: str | None = None
+
+
+CLOSED: Final = "closed"
+"""The digest of a site of which no URL answers to everybody any more: the ledger still has what did."""
 
 
 @dataclass(frozen=True)

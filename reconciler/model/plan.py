@@ -433,7 +433,7 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class Withheld:
+class NotApplied:
     """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show.
 
     `origin`: who created the file, from which commit, as it says. `same`: whether it was created from the same evaluated configuration.
@@ -451,7 +451,8 @@ class Outcome:
 
     `leftover`: what is still not as declared although nobody else is known to have changed it. `edited`: the drift of this run.
     `unverified`: what was written and could not be read again. `not_visible`: what was written and is still shown in its previous state.
-    `withheld`: None where no saved plan was applied. `onward`: a sentence about what to do next, where that does not follow from the rest.
+    `not_applied`: None where no saved plan was applied. `next_step`: a sentence about what to do next, where that does not follow from
+    the rest.
     """
 
     run: str
@@ -464,8 +465,8 @@ class Outcome:
     edited: tuple[Edited, ...] = ()
     unverified: tuple[Address, ...] = ()
     not_visible: tuple[Address, ...] = ()
-    onward: str | None = None
-    withheld: Withheld | None = None
+    next_step: str | None = None
+    not_applied: NotApplied | None = None
 
     @property
     def went_through(self) -> bool:

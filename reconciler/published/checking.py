@@ -140,7 +140,7 @@ class UrlChecker:
             except (httpx2.HTTPError, OSError) as error:
                 return CheckedUrl(url, None, target, f"cannot be asked: {_why(error)}", known=False)
             if reply.status not in (301, 302, 303, 307, 308) or not reply.location:
-                wrong = _wrong(reply) or ("" if target is None else self._sign_in(url, target))
+                wrong = _wrong(reply) or ("" if target is None else self._sign_in(seen - {target}, target))
                 return CheckedUrl(url, reply.status, target, wrong, known=reply.status < 500 and reply.status not in UNDECIDED)
             at = target = urljoin(at, reply.location)
             if at in seen:
@@ -192,13 +192,14 @@ class UrlChecker:
             return "it is not a URL of the web"
         return None if host in self.hosts else f"{host} is not a host of this project's sites, and is not asked"
 
-    def _sign_in(self, url: str, target: str) -> str:
-        """What is wrong with the page that a URL leads to; "" if nothing is."""
+    def _sign_in(self, asked: Collection[str], target: str) -> str:
+        """What is wrong with the page that URLs lead to; "" if nothing is. `asked`: the URL, and those on the way."""
         if _plain(target) in self._pages:
             return ""
-        parts, asked = urlsplit(target), urlsplit(url)
+        parts, wanted = urlsplit(target), {_plain(url) for url in asked}
         # a page that others are sent back from keeps where they wanted to go
-        back = {unquote(value.partition("=")[2]) for value in parts.query.split("&")} & {url, asked.path, asked.path.rstrip("/")} - {""}
+        values = (unquote(value.partition("=")[2]) for value in parts.query.split("&"))
+        back = any(_plain(value, target) in wanted for value in values if value.startswith(("/", "http://", "https://")))
         if back or any(SIGN_IN.fullmatch(part) for part in parts.path.split("/")):
             return f"leads to {target}, a page to sign in: it is not public"
         return ""
@@ -253,9 +254,12 @@ class _Web:
             await client.aclose()
 
 
-def _plain(url: str) -> str:
-    """A URL as it is compared with pages: without its query, its fragment and its port."""
-    parts = urlsplit(url)
+def _plain(url: str, page: str = "") -> str:
+    """A URL as it is compared with pages: without its query, its fragment and its port; "" for what is no URL. `page`: that it is on."""
+    try:
+        parts = urlsplit(urljoin(page, url))
+    except ValueError:
+        return ""
     return f"{parts.hostname}{unquote(parts.path).rstrip('/')}"
 
 

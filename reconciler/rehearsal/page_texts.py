@@ -31,7 +31,7 @@ async def read_text(voice: Voice, reader: Reader, known: Collection[Page], page:
     if page not in known:
         return {"reason": NEW}
     with sandbox_errors():
-        from reconciler.sandbox.living import text_path  # an extra: the sandbox needs its packages
+        from reconciler.sandbox.copies import text_path  # an extra: the sandbox needs its packages
         from reconciler.sandbox.served.text import foreign_text
     try:
         answer = await reader.get(text_path(*page), {"format": "markdown"})

@@ -50,7 +50,7 @@ from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits
-from reconciler.run.saved.use import Use
+from reconciler.run.saved.use import SavedPlanUse
 from reconciler.run.stages import Planned, checked
 from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.state import Store
@@ -61,7 +61,7 @@ SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    run: Run, use: Use | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
+    run: Run, use: SavedPlanUse | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
 ) -> Rehearsal:
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
     from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
@@ -69,12 +69,12 @@ def rehearse(
     Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
     with sandbox_errors():
-        from reconciler.sandbox import living  # an extra: the sandbox needs its packages
+        from reconciler.sandbox import copies  # an extra: the sandbox needs its packages
     voice, project, service, operation = run.voice, run.project, run.service, run.operation
     with run.store() as store:
         document = store.pull()
         with run.reading(), use.fitting() if use is not None else nullcontext():
-            planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
+            planned, read = run.ask(lambda reader: _read(run, reader, copies.wanted, everything))
         planned = limited(planned)
         if use is not None:
             approval = use.valid(planned, project, store)
@@ -82,7 +82,7 @@ def rehearse(
     refusals = _refusals(planned, use.limits if use is not None else planned.operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
-        living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
+        copies.write_copy(copy, copies.copied(service.settings.base_url, read.answers), refused=read.refused)
         with embedded(copy, None, None) as running:
             voice.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.

@@ -23,7 +23,7 @@ from reconciler.report.words import count, listed
 
 NOTHING: Final = "No existing content gets new readers, no published URL stops working, and nothing is deleted."
 SENTENCES: Final = 4  # about one thing; the rest is counted
-NAMED: Final = 3  # addresses in a sentence; more of them are only counted
+MOST_ADDRESSES: Final = 3  # addresses in a sentence; more of them are only counted
 
 
 def consequences(plan: Plan) -> tuple[Span, ...]:
@@ -55,7 +55,7 @@ def gained(exposures: Sequence[Exposure]) -> tuple[Span, ...]:
             loosened.setdefault(exposure.says, []).append(str(exposure.address))
     says_of: dict[str, list[str]] = {}
     for says, names in loosened.items():
-        says_of.setdefault(listed(list(dict.fromkeys(names)), NAMED), []).append(says)
+        says_of.setdefault(listed(list(dict.fromkeys(names)), MOST_ADDRESSES), []).append(says)
     sentences = []
     for (readers, window), addresses in opened.items():
         during = f" during {count(window, 'request')} of this run" if window else ""
@@ -103,7 +103,7 @@ def _objects(addresses: Collection[Address], about: Iterable[Change | Exposure])
 
 
 def _named(addresses: Collection[Address]) -> str:
-    return f" ({listed(list(map(str, addresses)), NAMED)})" if len(addresses) <= NAMED else ""
+    return f" ({listed(list(map(str, addresses)), MOST_ADDRESSES)})" if len(addresses) <= MOST_ADDRESSES else ""
 
 
 def _kinds(addresses: Iterable[Address], about: Iterable[Change | Exposure]) -> str:

@@ -166,7 +166,7 @@ def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
     """The document of an apply: what it did, and which parts of a saved plan it did not do."""
-    held = outcome.withheld
+    held = outcome.not_applied
     refused: list[t.ReasonData] = [{"address": at, "reason": why} for at, why in sorted(held.refused.items())] if held else []
     return {
         "format": "reconciler.outcome/1",

@@ -22,7 +22,7 @@ from reconciler.text.names import clock_time, minute
 
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
-NAMED: Final = 5
+MOST_NAMES: Final = 5
 ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
 DECIDE: Final = "decide"  # the name of the line that says how to choose a group
 FIRST: Final = -1
@@ -69,16 +69,16 @@ def drift_sheet(
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
-    onward = [ACCEPTING] if drift.exposures else []
+    next_step = [ACCEPTING] if drift.exposures else []
     if known and commands is not None:
-        onward = commands.sentences(drift)
+        next_step = commands.sentences(drift)
     return Sheet(
         "drift",
         drift.project,
         drift.environment,
         summary(drift),
         entries,
-        (*drift.notes, *onward),
+        (*drift.notes, *next_step),
         parts,
         drift.coverage if drift.whole else None,
         headline=summary(drift).removeprefix("Drift: "),
@@ -122,7 +122,7 @@ def _folded(groups: Sequence[DriftGroup], full: bool, more: str) -> Iterator[Ent
         for group in inside:
             sorts[_sort(group)] += map(str, group.addresses)
         lines = [
-            SheetLine(Style.UPDATE, "~", sort, f"{len(names):,}: {listed(names, NAMED)}")
+            SheetLine(Style.UPDATE, "~", sort, f"{len(names):,}: {listed(names, MOST_NAMES)}")
             for sort, names in sorted(sorts.items(), key=lambda entry: -len(entry[1]))
         ]
         if inside:
@@ -154,7 +154,7 @@ def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | Non
         yield EntryPart(title=str(group.addresses[0]), lines=meaning, rank=rank)
     elif len(group.resources) > 1 and not deleted:
         alike = _drifted(group.resources[0], [], full, zone)
-        names = listed(list(map(str, group.addresses)), len(group.addresses) if full else NAMED)
+        names = listed(list(map(str, group.addresses)), len(group.addresses) if full else MOST_NAMES)
         title = f"{len(group.resources):,} × {group.resources[0].kind} in {group.addresses[0].container or group.addresses[0]}"
         yield replace(alike, title=title, lines=[SheetLine(Style.PLAIN, " ", "", names), *alike.lines, *meaning], rank=rank)
     else:
@@ -169,7 +169,7 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
     """Who can read more or less, which URLs ended, and since when; an exposure says its readers itself."""
     lines = []
     for gains, who, addresses in reader_lines(group):
-        names = listed(list(map(str, addresses)), len(addresses) if full else NAMED)
+        names = listed(list(map(str, addresses)), len(addresses) if full else MOST_NAMES)
         if not gains:
             lines.append(SheetLine(Style.UPDATE, "!", "access ends", f"for {who}: {names}"))
         elif not exposures:
@@ -184,10 +184,10 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
                 harm=Harm.EXPOSURE if group.drift_class is DriftClass.EXPOSING else None,
             )
         )
-    for url in group.urls[: None if full else NAMED]:
+    for url in group.urls[: None if full else MOST_NAMES]:
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}", harm=Harm.DEAD_URL))
-    if len(group.urls) > NAMED and not full:
-        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; {more} shows each"))
+    if len(group.urls) > MOST_NAMES and not full:
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - MOST_NAMES:,} more; {more} shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
         since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
         lines.append(SheetLine(Style.DIM, " ", DECIDE, f"--group {group.id}{f', {since}' if since else ''}"))
@@ -202,7 +202,7 @@ def _unknown(drift: Drift, full: bool) -> Iterator[EntryPart]:
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{reason}; not reported as drift", id="RC-unread")
         yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=LAST)
     if drift.unjudged:
-        names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
+        names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else MOST_NAMES)
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{names}; not judged", id="RC-not-judged")
         title = f"{count(len(drift.unjudged), 'resource')} not tracked"
         yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=LAST)
@@ -231,7 +231,7 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
     if deletion:
         lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone), harm=Harm.DELETION))
         if within:
-            names = listed([str(address) for address in within], len(within) if full else NAMED)
+            names = listed([str(address) for address in within], len(within) if full else MOST_NAMES)
             lines.append(SheetLine(style, symbol, "with it", names))
     for delta in resource.fields:
         style, symbol = (Style.MOVE, ">") if delta.container else (Style.UPDATE, "~")
@@ -276,7 +276,7 @@ def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool, more: str) -> list[Sh
     for kind, number in Counter(item.kind for item in unmanaged).items():
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
         way = "" if full or number <= FOLD else f"; {more} shows each"
-        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + way))
+        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else MOST_NAMES) + way))
     return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND, section="Unmanaged")] if lines else []
 
 

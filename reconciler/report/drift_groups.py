@@ -22,7 +22,7 @@ from reconciler.report.layout import Span, Style
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
 from reconciler.text.names import minute
 
-NAMED: Final = 3  # addresses in a sentence
+MOST_ADDRESSES: Final = 3  # addresses in a sentence
 VALUES_MAX: Final = 160  # characters of what differs, in a sentence
 SENTENCES: Final = 6  # above the list
 ACCEPTED_MAX: Final = 8  # resources that one command line accepts
@@ -43,7 +43,7 @@ def group_text(group: DriftGroup) -> str:
         because = f"; {count(others, 'resource')} changed because of it" if others else ""
         return f"{group.addresses[0]} was deleted{with_it}{because}{effects}"
     what = differences(group.resources[0]) if group.resources else "changed"
-    return f"{listed(list(map(str, group.addresses)), NAMED)}: {what}{effects}"
+    return f"{listed(list(map(str, group.addresses)), MOST_ADDRESSES)}: {what}{effects}"
 
 
 def differences(resource: Drifted) -> str:
@@ -107,14 +107,14 @@ def consequences_of(group: DriftGroup) -> Iterator[str]:
     elif group.effects:
         deleted = any(resource.status is DriftWord.DELETED for resource in group.resources)
         names = group.addresses[:1] if deleted else group.addresses
-        yield f"{listed(list(map(str, names)), NAMED)}: {'; '.join(group.effects)}."
+        yield f"{listed(list(map(str, names)), MOST_ADDRESSES)}: {'; '.join(group.effects)}."
     if group.urls:
         moved = sum(url.after is not None for url in group.urls)
         elsewhere = f"; the content of {moved:,} answers elsewhere" if moved else ""
         below = count(len(group.urls), "published URL")
         yield f"{below} {'stops' if len(group.urls) == 1 else 'stop'} working, with everything below{elsewhere} ({group.urls[0].before})."
     elif group.drift_class is DriftClass.BREAKING_URLS:
-        yield f"{listed(list(map(str, group.addresses)), NAMED)}: published URLs that begin with the former address stop working."
+        yield f"{listed(list(map(str, group.addresses)), MOST_ADDRESSES)}: published URLs that begin with the former address stop working."
 
 
 def reader_lines(group: DriftGroup) -> Iterator[tuple[bool, str, tuple[Address, ...]]]:
@@ -128,7 +128,7 @@ def reader_lines(group: DriftGroup) -> Iterator[tuple[bool, str, tuple[Address, 
 
 def _objects(addresses: Sequence[Address]) -> str:
     kinds = Counter(address.kind or "object" for address in addresses)
-    named = f" ({listed(list(map(str, addresses)), NAMED)})" if len(addresses) <= NAMED else ""
+    named = f" ({listed(list(map(str, addresses)), MOST_ADDRESSES)})" if len(addresses) <= MOST_ADDRESSES else ""
     return listed([count(number, kind) for kind, number in kinds.items()], len(kinds)) + named
 
 
@@ -173,7 +173,7 @@ class DriftCommands:
 
     def _reverts(self, what: str, groups: Sequence[DriftGroup]) -> list[str]:
         if all(group.id in self.no_plan for group in groups):
-            ways = [(group.addresses[0], self.no_plan[group.id]) for group in groups[:NAMED]]
+            ways = [(group.addresses[0], self.no_plan[group.id]) for group in groups[:MOST_ADDRESSES]]
             return [f"Revert {address}: {way.command}" if way.command else way.why for address, way in ways]
         return [f"Revert {what}: {self.revert(groups)}"]
 
@@ -219,7 +219,7 @@ class DriftCommands:
             if name in self.by_hand and resource.status is not DriftWord.DELETED
         ]
         others = list(dict.fromkeys(self.by_hand[name] for name in names))
-        others = [*others[:NAMED], f"{len(others) - NAMED:,} more"] if len(others) > NAMED + 1 else others
+        others = [*others[:MOST_ADDRESSES], f"{len(others) - MOST_ADDRESSES:,} more"] if len(others) > MOST_ADDRESSES + 1 else others
         others += ["remove the lines of what was deleted"] if deleted else []
         others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
         return [f"Accept by hand, in the YAML: {listed(others, len(others))}"] if others else []

@@ -25,7 +25,7 @@ from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, W
 from reconciler.report.words import SIGNS, count, listed
 
 MERGE, FLEET_APPLY = PREVIEW_MOMENTS
-NAMED: Final = 3  # projects of a group, or in a sentence
+MOST_PROJECTS: Final = 3  # projects of a group, or in a sentence
 SHOWN: Final = 8  # lines of an example
 SENTENCES: Final = 6  # groups in the sentences at the top; the entries have the rest
 SERIOUS: Final = frozenset(PREVIEW_CLASSES[: PREVIEW_CLASSES.index("loosening-rules") + 1])
@@ -143,7 +143,7 @@ def _sentence(group: FleetPreviewGroupData) -> Span:
 def _group(group: FleetPreviewGroupData, now: Mapping[str, FleetPreviewReadingData]) -> SheetEntry:
     """A group, with the plan of its example."""
     others = [name for name in group["projects"] if name != group["example"]]
-    lines = [SheetLine(Style.DIM, " ", "", f"the same for {listed(others, NAMED)}")] if others else []
+    lines = [SheetLine(Style.DIM, " ", "", f"the same for {listed(others, MOST_PROJECTS)}")] if others else []
     lines += [SheetLine(Style.DRIFT, "?", "now", sentence) for sentence in _now(group, now)]
     example = list(_example(group["plan"]))
     lines += example[:SHOWN]
@@ -169,7 +169,7 @@ def _now(group: FleetPreviewGroupData, now: Mapping[str, FleetPreviewReadingData
         names = [name for name in group["projects"] if name in now and now[name]["status"] == word]
         if names:
             says = "; ".join(now[names[0]]["says"])
-            yield f"{word}: {listed(names, NAMED)}" + (f" ({names[0]}: {says})" if says else "")
+            yield f"{word}: {listed(names, MOST_PROJECTS)}" + (f" ({names[0]}: {says})" if says else "")
 
 
 # -- the rest -----------------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _fleet_file(document: FleetPreviewDocument) -> Iterator[SheetEntry]:
         for name in names[:SHOWN]:
             yield SheetEntry(name, "", [SheetLine(style, symbol, "", word)], section="The fleet")
         if len(names) > SHOWN:
-            line = SheetLine(style, symbol, "", listed(names[SHOWN:], NAMED))
+            line = SheetLine(style, symbol, "", listed(names[SHOWN:], MOST_PROJECTS))
             yield SheetEntry(f"{count(len(names) - SHOWN, 'more project')}", "", [line], section="The fleet")
     keys: dict[str, list[str]] = {}
     for changed in document["reconfigured"]:

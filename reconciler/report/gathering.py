@@ -16,7 +16,7 @@ from reconciler.report.sheet import SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 
 FOLD: Final = 10  # equal entries; more of them become one
-NAMED: Final = 3  # addresses of a folded group
+MOST_ADDRESSES: Final = 3  # addresses of a folded group
 FULL: Final = "--full"  # what shows everything, where people read the report of a command
 
 
@@ -92,7 +92,7 @@ def _entry(parts: Sequence[EntryPart], remarks: Sequence[str]) -> SheetEntry:
 def _group(groups: Sequence[Sequence[EntryPart]], more: str) -> SheetEntry:
     """Many equal entries as one, which names some of their addresses."""
     first, titles = groups[0], [about[0].title for about in groups]
-    names = f"{listed(titles, NAMED)}; {more} shows each"
+    names = f"{listed(titles, MOST_ADDRESSES)}; {more} shows each"
     kinds = {part.kind for about in groups for part in about if part.kind}
     files = listed(sorted({part.source.file for about in groups for part in about if part.source is not None}), 2)
     named = [] if first[0].folded is not None else [SheetLine(Style.PLAIN, " ", "", names)]

@@ -16,13 +16,13 @@ EMPTY: Final = "The plan is now empty."
 AGAIN: Final = "apply again"
 
 
-def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, withheld: bool = True) -> Sheet:
+def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, not_applied: bool = True) -> Sheet:
     """What went wrong, step by step, and a summary; only the summary if everything succeeded.
 
-    `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `withheld`: also which parts of a saved plan were not
-    done; a screen showed them before it asked.
+    `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `not_applied`: also which parts of a saved plan were
+    not done; a screen showed them before it asked.
     """
-    entries = gathered([*_parts(outcome), *(_withheld(outcome) if withheld else [])], {0: "Not as planned"})
+    entries = gathered([*_parts(outcome), *(_not_applied(outcome) if not_applied else [])], {0: "Not as planned"})
     styles = {
         StepStatus.DONE: Style.CREATE,
         StepStatus.FAILED: Style.DELETE,
@@ -31,7 +31,7 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, wi
         StepStatus.SKIPPED: Style.DIM,
     }
     parts = [PicturePart(status.value, number, style) for status, style in styles.items() if (number := outcome.count(status))]
-    refused = len(outcome.withheld.refused) if outcome.withheld is not None else 0
+    refused = len(outcome.not_applied.refused) if outcome.not_applied is not None else 0
     if refused:
         parts.append(PicturePart("refused", refused, Style.BLOCKED))
     return Sheet(
@@ -70,13 +70,13 @@ def _parts(outcome: Outcome) -> Iterator[EntryPart]:
         )
 
 
-def _withheld(outcome: Outcome) -> Iterator[EntryPart]:
-    if outcome.withheld is not None:
-        for address, reason in sorted(outcome.withheld.refused.items()):
+def _not_applied(outcome: Outcome) -> Iterator[EntryPart]:
+    if outcome.not_applied is not None:
+        for address, reason in sorted(outcome.not_applied.refused.items()):
             text = f"the saved plan shows it, but {reason}"
             line = SheetLine(Style.BLOCKED, "!", "refused", text, id="RC-saved-plan-stale")
             yield EntryPart(title=address, lines=[line], weight=Weight.URGENT)
-        for address in outcome.withheld.new:
+        for address in outcome.not_applied.new:
             line = SheetLine(Style.DIM, " ", "new", "not in the saved plan; not applied")
             yield EntryPart(title=address, lines=[line], weight=Weight.HINDERED)
 
@@ -130,8 +130,8 @@ def _next(outcome: Outcome, done: str, again: str) -> str:
     others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
     doubt = " The next apply resolves the requests in doubt." if outcome.count(StepStatus.IN_DOUBT) else ""
-    if outcome.onward is not None:
-        return f"{doubt}{edited} {outcome.onward}"
+    if outcome.next_step is not None:
+        return f"{doubt}{edited} {outcome.next_step}"
     if not outcome.went_through:
         return f"{doubt}{edited} Run it again to continue."
     if plan.deferred:

@@ -25,7 +25,7 @@ from reconciler.address import Address
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
-from reconciler.report.gathering import FULL, NAMED, EntryPart, gathered
+from reconciler.report.gathering import FULL, MOST_ADDRESSES, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.open_work import container_lines, work_lines
 from reconciler.report.redirects import INSTALLED, redirect_parts
@@ -396,8 +396,8 @@ def _blocked(blocked: Blocked, waiting: list[str], full: bool, more: str) -> Ent
     reason = f"{blocked.reason} [{blocked.id}]" if blocked.id else blocked.reason
     lines = [SheetLine(Style.BLOCKED, "!", "blocked", reason, id=blocked.id), SheetLine(Style.DIM, " ", "", blocked.remedy)]
     if waiting:
-        way = f"; {more} lists them" if len(waiting) > NAMED and not full else ""
-        names = listed(waiting, len(waiting) if full else NAMED)
+        way = f"; {more} lists them" if len(waiting) > MOST_ADDRESSES and not full else ""
+        names = listed(waiting, len(waiting) if full else MOST_ADDRESSES)
         lines.append(SheetLine(Style.DIM, " ", "waiting", f"{count(len(waiting), 'resource')}: {names}{way}"))
     likeness = None if waiting else (blocked.reason, blocked.remedy, blocked.id)
     return _held(str(blocked.address), lines, source=blocked.source, likeness=likeness)
@@ -447,7 +447,7 @@ def _exposure_details(exposure: Exposure) -> Iterator[str]:
     if exposure.readers and exposure.field:
         yield f"readers: {', '.join(exposure.readers)}"
     if exposure.reaches:
-        yield f"also for {listed(list(map(str, exposure.reaches)), NAMED)}"
+        yield f"also for {listed(list(map(str, exposure.reaches)), MOST_ADDRESSES)}"
     if len(exposure.path) > 1:
         yield f"by {' -> '.join(exposure.path)}"
 

@@ -28,6 +28,7 @@ from reconciler.model import (
     Finding,
     ForbiddenRequest,
     LinkingPage,
+    NotApplied,
     OpenWork,
     Outcome,
     Plan,
@@ -42,7 +43,6 @@ from reconciler.model import (
     UrlGroup,
     UrlReason,
     Violation,
-    Withheld,
     WorkEffect,
     WorkItem,
     WorkSort,
@@ -255,9 +255,9 @@ def _violation(item: Data) -> Violation:
 
 def _outcome(document: Data) -> Sheet:
     saved = document["savedPlan"]
-    withheld = None
+    not_applied = None
     if saved is not None:
-        withheld = Withheld({item["address"]: item["reason"] for item in saved["refused"]}, tuple(saved["new"]))
+        not_applied = NotApplied({item["address"]: item["reason"] for item in saved["refused"]}, tuple(saved["new"]))
     outcome = Outcome(
         "",
         Plan(document.get("project", ""), document.get("environment"), outside=document["summary"]["outside"] or None),
@@ -284,7 +284,7 @@ def _outcome(document: Data) -> Sheet:
         ),
         unverified=tuple(map(Address.parse, document["unverified"])),
         not_visible=tuple(map(Address.parse, document.get("notVisible", ()))),
-        withheld=withheld,
+        not_applied=not_applied,
     )
     return outcome_sheet(outcome)
 

@@ -25,7 +25,7 @@ from reconciler.report.sheet import Harm, SheetLine, Weight
 from reconciler.report.words import count, listed
 from reconciler.urls.redirects import pattern_of
 
-NAMED: Final = 5  # dead URLs with one reason; the rest is counted
+MOST_URLS: Final = 5  # dead URLs with one reason; the rest is counted
 INSTALLED: Final = (
     "Redirects work only where their files are installed. Whether the service has redirects of its own for these URLs is not known."
 )
@@ -53,7 +53,7 @@ def _by_reason(urls: Iterable[DeadUrl]) -> Iterator[tuple[str, str, str]]:
     for url in urls:
         of_site[url.site, url.reason].append(url)
     for (site, reason), some in of_site.items():
-        yield str(site), listed([pattern_of(url) for url in some], NAMED), reason
+        yield str(site), listed([pattern_of(url) for url in some], MOST_URLS), reason
 
 
 def _lines(files: list[RedirectFile]) -> Iterator[SheetLine]:

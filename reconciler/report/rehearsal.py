@@ -29,7 +29,7 @@ from reconciler.urls.redirects import moved_parts
 
 Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
-NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
+MOST_NAMES: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
 
 
@@ -149,7 +149,7 @@ def _objects(changes: Sequence[types.ReaderChangeData]) -> str:
     """The number of objects that changes are about, and the first of them."""
     names = list(dict.fromkeys(map(_name, changes)))
     names.sort(key=lambda name: (name.count("/"), name))
-    return f"{count(len(names), 'object')} ({', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''})" if names else ""
+    return f"{count(len(names), 'object')} ({', '.join(names[:MOST_NAMES])}{', …' if len(names) > MOST_NAMES else ''})" if names else ""
 
 
 def divergence_text(divergence: types.DivergenceData) -> str:
@@ -209,7 +209,7 @@ def remarks(document: Data) -> list[tuple[str, str, Style, Weight, Sequence[str]
 def _fitting(document: Data) -> list[SheetEntry]:
     """The entries of the longest report that is short enough."""
     room = LINES - 2 - (0 if document["environment"] is None else 2)  # without the summary and the environment
-    for named in range(NAMED, 0, -1):
+    for named in range(MOST_NAMES, 0, -1):
         entries = _entries(document, named)
         if sum(1 + len(entry.lines) for entry in entries) <= room:
             return entries
@@ -256,9 +256,9 @@ def _readers(changes: Sequence[types.ReaderChangeData], verb: str) -> list[str]:
     """One sentence for readers of the same objects: `anyone and agents can newly read 2 objects: acme/site/docs, acme/space/guides`."""
     sentences = []
     for readers, addresses in reader_groups(changes, _name):
-        more = f" and {len(addresses) - NAMED} more" if len(addresses) > NAMED else ""
+        more = f" and {len(addresses) - MOST_NAMES} more" if len(addresses) > MOST_NAMES else ""
         which = f"{count(len(addresses), 'object')}: " if len(addresses) > 1 else ""
-        sentences.append(f"{enumerated(readers)} {verb} {which}{', '.join(addresses[:NAMED])}{more}")
+        sentences.append(f"{enumerated(readers)} {verb} {which}{', '.join(addresses[:MOST_NAMES])}{more}")
     return sentences
 
 
@@ -303,8 +303,8 @@ def _name(change: types.ReaderChangeData) -> str:
 
 def enumerated(names: Sequence[str]) -> str:
     """`a, b and c`; of many, the first ones; "" for none."""
-    if len(names) > NAMED + 1:
-        return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {count(len(names) - MOST_NAMES, 'other reader')}"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 

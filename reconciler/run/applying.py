@@ -19,6 +19,7 @@ from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
 from reconciler.model import Actual, AnsweringUrls, Desired, Listener, Outcome, RedirectPlan, State
+from reconciler.model.ledger import CLOSED
 from reconciler.observe import observe
 from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
@@ -171,7 +172,7 @@ class ApplySession:
                     on_error=on_error, stop=stop, verify=verify,
                     nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
-                    clearance=supervision.clearance,
+                    permission=supervision.permission,
                 ),
             )  # fmt: skip
         self.signal = signals.number if stop.is_set() else None
@@ -230,7 +231,8 @@ class ApplySession:
         reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
         self.journal.keep_trees(trees)
         # What could not be read may still be published.
-        gone = () if actual.unknown else known.keys() - reading.sites.keys() - reading.unread.keys()
+        open = {site for site, digest in known.items() if digest != CLOSED}
+        gone = () if actual.unknown else open - reading.sites.keys() - reading.unread.keys()
         # By the service's clock, where it shows one: what happens to pages there has its times.
         self.journal.record_urls(reading.sites, gone, actual.date)
         for site, why in reading.unread.items():

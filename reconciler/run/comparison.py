@@ -64,8 +64,8 @@ def loaded_version(
 def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callable[[Project], JudgedProject], *, compared: str) -> Plan:
     """The plan from one version of a project to another; None: the project is new. `judge`: the rules that judge it. `compared`: which
     versions, for the reader."""
-    by = judge(new)
-    new = by.project
+    judged_project = judge(new)
+    new = judged_project.project
     before = old.desired if old is not None else replace(new.desired, resources={}, moved=(), removed={})
     state, actual = as_declared(kinds, before, new.desired)
     plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
@@ -73,4 +73,6 @@ def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callabl
     redirects = [TABLES] if new.desired.urls is not None and (plan.redirects is not None or plan.changes) else []
     names = ", ".join(f"vars.{name}" for name in sorted({*(old or new).unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    return without_ids(replace(plan, notes=(*by.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *redirects, *unset)), state)
+    return without_ids(
+        replace(plan, notes=(*judged_project.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *redirects, *unset)), state
+    )

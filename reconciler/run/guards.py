@@ -19,7 +19,7 @@ from reconciler.urls.planned import patterns_of_dead
 from reconciler.urls.redirects import is_named
 
 WAYS: Final = 20  # options that a refusal names
-NAMED: Final = 5  # addresses that a refusal lists
+MOST_ADDRESSES: Final = 5  # addresses that a refusal lists
 
 
 def deletes(plan: Plan) -> tuple[Change, ...]:
@@ -127,7 +127,7 @@ def listed_sorts(work: OpenWork) -> str:
 def _counted(addresses: Sequence[Address], rule: str) -> str:
     """`6 objects, and this run may delete 3: acme/a, … and 1 more`. `rule`: what allows fewer."""
     number = len(addresses)
-    names = ", ".join(map(str, addresses[:NAMED])) + (f" and {number - NAMED} more" if number > NAMED else "")
+    names = ", ".join(map(str, addresses[:MOST_ADDRESSES])) + (f" and {number - MOST_ADDRESSES} more" if number > MOST_ADDRESSES else "")
     return f"{number} object{'s' if number != 1 else ''}, and {rule}: {names}"
 
 
@@ -155,8 +155,8 @@ def violated(violations: Sequence[Violation], what: str) -> Refused | None:
 
 def _below(lines: Sequence[str]) -> str:
     """The end of a sentence: the one address, or several below the sentence, one line each."""
-    more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
-    return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:NAMED], *more])
+    more = [f"and {len(lines) - MOST_ADDRESSES} more"] if len(lines) > MOST_ADDRESSES else []
+    return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:MOST_ADDRESSES], *more])
 
 
 def missing_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob], what: str) -> Refused | None:

@@ -59,7 +59,7 @@ async def _report(run: Run, reader: Reader, inputs: HealthInputs, limits: Health
     new, desired = run.seen.new, run.project.desired
     free = free_checks(inputs, unseen=f"its state has never seen {new.project}" if new is not None else "")
     checks = (*free, *await checked(reader, inputs, limits))
-    return HealthReport(desired.project, desired.environment, inputs.now.date(), checks, run.by.notes)
+    return HealthReport(desired.project, desired.environment, inputs.now.date(), checks, run.judged.notes)
 
 
 async def _site(run: Run, reader: Reader, name: str) -> SiteHealth:

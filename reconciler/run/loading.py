@@ -68,7 +68,8 @@ def load_options(
     operation: Operation, *, decrypt: bool = True, stand_ins: bool = False, texts: Mapping[str, str] = MappingProxyType({})
 ) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    access = FileAccess(variable_files(operation), tuple(operation.reading.allowed), decrypt, stand_ins, texts)
+    allowed = tuple(operation.reading.allowed)
+    access = FileAccess(variable_files(operation), allowed, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
     reading = operation.reading
     return {
         "environment": operation.environment,

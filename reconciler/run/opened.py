@@ -52,7 +52,7 @@ class Run:
     operation: Operation
     voice: Voice
     plain: Kinds
-    by: JudgedProject
+    judged: JudgedProject
     service: ConnectedService
 
     @classmethod
@@ -63,22 +63,22 @@ class Run:
         voice: Voice,
         *,
         create: bool = True,
-        admit: Callable[[JudgedProject], None] = lambda by: None,
+        admit: Callable[[JudgedProject], None] = lambda judged_project: None,
     ) -> Iterator[Run]:
         """Load, judge, admit, connect. `create`: create a sandbox that does not exist; otherwise refuse it. `admit`: may raise.
 
         Raises `ConfigError`, and `UsageError` for a host that nobody confirmed.
         """
         kinds = load_kinds()
-        by = judged(operation, voice, kinds, load(operation, voice, kinds))
-        admit(by)
-        with connect(operation, voice, by.project, kinds, create=create) as service:
-            yield cls(operation, voice, kinds, by, service)
+        judged_project = judged(operation, voice, kinds, load(operation, voice, kinds))
+        admit(judged_project)
+        with connect(operation, voice, judged_project.project, kinds, create=create) as service:
+            yield cls(operation, voice, kinds, judged_project, service)
 
     @property
     def project(self) -> Project:
         """The project, judged."""
-        return self.by.project
+        return self.judged.project
 
     # -- the state -------------------------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the reader of a plan: about a state that has never seen the project, and whose rules judge it."""
-        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.by.notes)
+        return (*((str(self.seen.new),) if self.seen.new is not None else ()), *self.judged.notes)
 
     # -- a plan ----------------------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from reconciler.urls.formats import is_ours
 from reconciler.urls.redirects import pattern_of, recorded_url
 from reconciler.writing import FolderChange, checked_path
 
-NAMED = 5  # files of a sentence
+MOST_FILES = 5  # files of a sentence
 
 
 class RedirectFiles:
@@ -96,7 +96,7 @@ def write_redirects(voice: Voice, root: Path, redirects: RedirectPlan | None) ->
     if not files:
         return False
     RedirectFiles(root, files).write()
-    names = listed([file.path for file in files], NAMED)
+    names = listed([file.path for file in files], MOST_FILES)
     commit = " and commit" if checkout(root.resolve()) is not None else ""
     voice.say(f"Wrote {names}. Review{commit} them, and install them where the old URLs are served.")
     return True
@@ -110,7 +110,7 @@ def settled_redirects(voice: Voice, root: Path, redirects: RedirectPlan | None, 
     known = {recorded_url(url.url) for url in (*planned.dead, *planned.ended)} if planned is not None else set[str]()
     new = [url for url in (*redirects.dead, *redirects.ended) if recorded_url(url.url) not in known]
     if new:
-        names = listed([pattern_of(url) for url in new], NAMED)
+        names = listed([pattern_of(url) for url in new], MOST_FILES)
         voice.warn(
             f"Nothing answers at {count(len(new), 'URL')} that {'was' if len(new) == 1 else 'were'} public: {names}", id="RC-dead-urls"
         )

@@ -11,7 +11,7 @@ from reconciler.signals import StopSignals
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:
-    from reconciler.apply.task import Clearance
+    from reconciler.apply.task import StepPermission
     from reconciler.client import SharedBudget
     from reconciler.client.pacing import Clock
 
@@ -26,7 +26,7 @@ class Supervision:
     # Asked before each request, because other runs of the worker use the same token.
     budget: SharedBudget | None = None
     # Asked before each step that cannot be undone, because a window may close or an approval be withdrawn in the middle of a run.
-    clearance: Clearance | None = None
+    permission: StepPermission | None = None
     # The commit whose rules judge the project, and a directory with its files: a worker's projects are in no repository.
     rules: tuple[str, Path] | None = None
     # Asked before the first request of an apply is recorded: None where it may begin, else why not. Approvals are used up then.

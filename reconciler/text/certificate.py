@@ -25,8 +25,9 @@ _SPACE: Final = r"(?:\s|\\[nrt]|[\x00\"',|>+\\])"  # between the lines of a key 
 _NAME: Final = r"[A-Z0-9 ]{0,40}PRIVATE[ _]KEY(?: BLOCK)?"
 _BODY: Final = "[A-Za-z0-9+/=]"
 _FRAMED: Final = re.compile(
-    rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}{_SPACE}{{0,200}}"
-    rf"(?:[A-Za-z-]{{1,40}}:[^\n\\]{{0,200}}{_SPACE}{{1,20}}){{0,4}}"  # headers, as of an encrypted key
+    rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}{_SPACE}{{0,200}}+"
+    # headers, as of an encrypted key; one after the other, they could be read in so many ways that a line never ends
+    rf"(?:[A-Z-]{{1,40}}+:(?:[^-]|-(?!--)){{0,400}}?{_SPACE})?"
     rf"{_BODY}{{16}}",  # words of a sentence are shorter
     re.IGNORECASE,
 )

@@ -115,8 +115,10 @@ def github_property(text: str) -> str:
     return terminal(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
 
 
-_MARKUP: Final = re.compile(r"[\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.)")
-_NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.)|(?<!\S)[$%](?=[\w\"])|-(?<=\bGH-)(?=\d)", re.IGNORECASE)
+_NAMES: Final = re.compile(  # @name #1 !1 ~label &1 $1 %1 GH-1 [issue:1] *iteration:1
+    r"&#(?:64|35|33|126|38|36|37|45);(?=[\w\"])|&#(?:91|42);(?=(?:\w|&#95;)+:)|&#58;|(?i:www)(?=&#46;)"
+)
 
 
 def markdown(text: str) -> str:

@@ -42,7 +42,7 @@ from reconciler.text.patterns import text_pattern
 from reconciler.twin import policy_examples
 from reconciler.twin.running import ProjectTest
 
-UNKNOWN: Final = FileAccess(decrypt=False, stand_ins=True)
+UNKNOWN: Final = FileAccess(option="", decrypt=False, stand_ins=True)
 """Secrets and variables without a value have a placeholder."""
 
 

@@ -250,7 +250,7 @@ def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Seque
         path = _path(group.source)
         rewrite = f'rewrite "(?s){_expression(path)}/(.+)" "{_nginx_target(group.target)}/$1" permanent;'
         lines.append(f"location ^~ {_quoted(path + b'/')} {{ {rewrite} }}\n")
-    about = f"# For use inside the server block of {host}: include {name.rpartition('/')[2]};\n" if host else ""
+    about = f"# For use inside the server block of {host}: include {name.rpartition('/')[2]};\n" if host and lines else ""
     return RedirectText(name, f"{MARK}{about}{''.join(sorted(lines))}", left_out)
 
 
@@ -291,12 +291,12 @@ def _nginx_target(url: str) -> str:
     return f"{begin}{quoted_path(parts.path, '-._~!()*+,=:@&') or ('' if begin else '/')}"
 
 
-NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def _quoted(path: bytes) -> str:
     """A path between double quotes. nginx removes a backslash before `"` and `\\`, and reads `\\n`, `\\r` and `\\t` as what they name."""
-    return '"' + "".join(NAMED.get(character, character) for character in path.decode("utf-8")) + '"'
+    return '"' + "".join(ESCAPES.get(character, character) for character in path.decode("utf-8")) + '"'
 
 
 def _expression(path: bytes) -> str:

@@ -79,7 +79,8 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     predicted = {recorded_url(change.after) for change in plan.urls if change.after is not None}
     public = {*former, *then.public, *then.restricted, *predicted}
     unlisted = {*then.closed, *then.created, *then.unread, *(url.removesuffix(ANY) for url in predicted if url.endswith(ANY))}
-    redirects = compared(settings, result.redirects, named, public, unlisted, then.roots)
+    sites = {past.site for past in former.values()}
+    redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
@@ -193,10 +194,11 @@ def compared(
     public: Iterable[str] | None = None,
     unlisted: Iterable[str] = (),
     roots: Mapping[Address, str] = {},
+    known: Collection[Address] = (),
 ) -> RedirectPlan:
     """These redirects as files, compared with those that exist. A declared site that writes no files has no redirects. `public`: every URL
     that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others. `roots`:
-    the URLs of the sites that answer."""
+    the URLs of the sites that answer. `known`: the sites that the ledger has."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
     others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
     below = frozenset(unlisted)
@@ -204,7 +206,7 @@ def compared(
     for site, kept in {**settings.sites, **_undeclared(settings, new)}.items():
         rows, numbers = list(new[site].values()), _differences(old[site], new[site])
         same = not any(numbers.values())
-        if same and site in settings.former:
+        if same and site in settings.former and site not in known:
             continue  # the table of another project that writes into the same folder
         wildcards = () if others is None else _wildcards(rows, others, below)
         host = urlsplit(roots.get(site, "")).netloc

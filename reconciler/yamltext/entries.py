@@ -23,7 +23,7 @@ from reconciler.yamltext.trail import begin, colon, end, entry, node, refuse_ali
 from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, parse
 
 LISTS: Final = (list, tuple)
-_REMARK: Final = re.compile(r"[ \t]*,?[ \t]*(?=#)")
+_REMARK: Final = re.compile(r"[ \t]*+(?:,[ \t]*+)?(?=#)")
 
 
 class Loose(list[Any]):

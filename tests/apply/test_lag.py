@@ -20,6 +20,7 @@ from reconciler.state import IntentEnding, Journal, Store
 from tests.growth.edits import collections
 from tests.harness import Org, Still
 from tests.meddling import Meddled
+from tests.proofs import costly
 from tests.small import applied, node, settled, small
 from tests.transports import Onward, between
 
@@ -104,6 +105,7 @@ def test_what_appears_within_the_settle_time_is_waited_for(org: ReplicatedOrg, l
     assert [team["title"] for team in org.items("/orgs/org_acme/teams")] == ["Authors"]
 
 
+@costly
 def test_a_whole_organization_behind_a_replica_ends_clean(org: ReplicatedOrg) -> None:
     org.lag = 6.0
     org.write(small())
@@ -160,6 +162,7 @@ def test_a_third_value_is_somebody_else_s_and_is_reported_at_once(org: Replicate
     assert org.call("GET", f"/orgs/org_acme/teams/{team}")["title"] == "Scribes"
 
 
+@costly
 def test_a_run_that_reads_again_before_each_write_sees_its_own_writes_late_and_goes_on(org: ReplicatedOrg) -> None:
     org.fresh, org.lag = -1.0, 8.0
     org.write(small())
@@ -247,6 +250,7 @@ def test_verify_full_reads_everything(tmp_path: Path) -> None:
     assert {path for method, path in after_plan(org) if method == "GET"} >= plan
 
 
+@costly
 @pytest.mark.parametrize("verify", ["written", "full"])
 def test_an_edit_of_what_was_not_written_is_reported_only_where_everything_is_read(verify: Any, tmp_path: Path) -> None:
     org = Meddled(tmp_path)

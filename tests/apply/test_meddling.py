@@ -25,7 +25,7 @@ from reconciler.run.codes import of_outcome
 from reconciler.state import grouped
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Jumping, Meddled, exits_well, is_reported
-from tests.proofs import sampled, spread, stride
+from tests.proofs import costly, sampled, spread, stride
 from tests.small import applied, small
 
 ORG = f"/orgs/{ORGANIZATION}"
@@ -100,6 +100,7 @@ def readings(org: Meddled) -> int:
     return len(org.requests)
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("edit", spread(EDITS, 2), ids=lambda edit: edit.name)
 def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Path, tmp_path: Path, edit: Edit) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from reconciler.model import Plan, Step
 from tests.apply.test_kill import Killed, killing
 from tests.harness import Org
+from tests.proofs import costly
 from tests.small import described
 
 TREE = {
@@ -44,6 +45,7 @@ def test_what_refers_to_a_copy_comes_after_the_copy_has_its_title(org: Org) -> N
     assert titles["two"] in waits(plan, referring["two"])
 
 
+@costly
 def test_a_first_apply_that_loses_its_state_anywhere_is_finished_without_it(tmp_path: Path) -> None:
     org = Org(tmp_path / "peace")
     org.write(TREE)

@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.model import StepStatus
 from tests.meddling import Meddled
+from tests.proofs import costly
 from tests.small import applied, small
 
 LEGACY = "acme/space/legacy"
@@ -26,6 +27,7 @@ async def _comment(org: Meddled) -> None:
     await org.other("POST", f"/spaces/{org.ids['legacy']}/comments", {"body": {"markdown": "wait"}})
 
 
+@costly
 @pytest.mark.parametrize(("level", "sent"), [(None, False), ("warn", False), ("ignore", True)])
 def test_a_delete_is_not_sent_if_somebody_began_something_since_the_plan(tmp_path: Path, level: str | None, sent: bool) -> None:
     org, legacy = living(tmp_path)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from reconciler.model import StepStatus
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 COUNTED = ("updatedAt", "siteSpaces", "urls", "spaces", "teams", "members")  # what other objects change by being there
 
@@ -37,6 +37,7 @@ def everything(org: Org) -> dict[str, Any]:
     return {id: {key: value for key, value in one.items() if key not in COUNTED} for id, one in found.items()}
 
 
+@costly
 @sampled
 @settings(
     max_examples=tries(25, 2),

@@ -14,6 +14,7 @@ from tests.apply.test_kill import die_and_try_again
 from tests.harness import ORGANIZATION, Org
 from tests.importer.test_accept import accept
 from tests.outside import drifted
+from tests.proofs import costly
 from tests.transports import losing
 from tests.undo.undoing import runs, undo
 
@@ -246,6 +247,7 @@ def test_undo_of_its_creation_deletes_it_with_the_site_that_the_run_made_and_nam
     assert org.items(f"/orgs/{ORGANIZATION}/sites") == []
 
 
+@costly
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("first", [True, False], ids=["created", "updated"])
 def test_a_run_that_was_killed_at_a_put_is_recovered_by_reading_it_again(tmp_path: Any, when: str, first: bool) -> None:

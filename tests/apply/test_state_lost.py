@@ -28,7 +28,7 @@ from reconciler.model import Action, Plan, StepStatus
 from reconciler.state import StateScope, Store
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
-from tests.proofs import sampled, spread, tries
+from tests.proofs import costly, sampled, spread, tries
 from tests.small import applied, node, settled, small
 from tests.state.test_lease import expire
 
@@ -139,6 +139,7 @@ def test_a_lost_connection_stops_whatever_has_no_intent_yet(tmp_path: Path, post
     assert len(titles) == len(set(titles))
 
 
+@costly
 @pytest.mark.parametrize("after", [1, 6, 12])
 def test_an_outcome_the_server_could_not_take_is_kept_beside_the_project_and_taken_in(
     tmp_path: Path, postgres_url: str, after: int

@@ -25,6 +25,7 @@ from tests.apply.test_kill import Killed
 from tests.harness import ORGANIZATION, Org, kinds
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
+from tests.proofs import costly
 from tests.small import applied, node, small
 from tests.transports import Onward, Way
 from tests.undo.undoing import entries, runs, undo
@@ -355,6 +356,7 @@ def writes(org: OddOrg) -> int:
 BEFORE = {"a": "Alpha", "b": "Beta", "c": "Gamma", "d": "Delta"}
 
 
+@costly
 @pytest.mark.parametrize("after", list(permutations(["Alpha", "Beta", "Gamma"])))
 @pytest.mark.parametrize("status", [409, 422])
 def test_any_exchange_of_names_is_done_in_one_run(after: tuple[str, ...], status: int, tmp_path: Path) -> None:
@@ -474,6 +476,7 @@ def dying(nth: int, when: str) -> Way:
     return way
 
 
+@costly
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
 @pytest.mark.parametrize("after", [("Beta", "Alpha", "Gamma"), ("Beta", "Gamma", "Alpha")])
@@ -527,6 +530,7 @@ def sent(org: Org, address: str) -> list[Any]:
     return [step.body for step in org.made.steps if str(step.address) == address]
 
 
+@costly
 @pytest.mark.parametrize(("kind", "key", "path"), [("space", "one", "spaces"), ("collection", "deep", "collections")])
 def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, path: str) -> None:
     tree = small()
@@ -575,6 +579,7 @@ def test_texts_are_cleared_with_null(acme: Org) -> None:
     ]
 
 
+@costly
 @pytest.mark.parametrize(
     ("written", "body"),
     [("none", {"type": "none"}), ("inherit", {"type": "inherit"}), ({"type": "rules", "rules": []}, {"type": "rules", "rules": []})],

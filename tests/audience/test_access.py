@@ -15,7 +15,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.review import Look, Sees
+from reconciler.plan.access.review import AskedWorld, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from tests.audience.moments import Moment, Thing, Watched
@@ -24,6 +24,7 @@ from tests.audience.test_agreement import KINDS, name_of
 from tests.audience.worlds import conditions, edited
 from tests.importer.imported import everything
 from tests.organizations import CONDITIONS, Tree, with_readers
+from tests.proofs import costly
 
 CLAIMS = {CONDITIONS[0]: {"staff": True}, CONDITIONS[1]: {"partner": True}, CONDITIONS[2]: {}}
 WEB = ("anyone", "anyone-with-the-address")
@@ -64,6 +65,7 @@ def sees(moment: Moment, thing: Thing, names: tuple[str, ...]) -> bool:
 MANY = range(100, 160)
 
 
+@costly
 @pytest.mark.parametrize("seed", [*NO_LINKS, *(pytest.param(seed, marks=pytest.mark.proof) for seed in MANY)])
 def test_a_verdict_is_what_the_sandbox_lets_that_reader_read(tmp_path: Path, seed: int) -> None:
     org, tree = Watched(tmp_path), with_readers(random.Random(seed))
@@ -73,7 +75,7 @@ def test_a_verdict_is_what_the_sandbox_lets_that_reader_read(tmp_path: Path, see
     Proof(org, tmp_path / "image").finish()
     actual, moment = everything(org), org.now("")
     ids = {Address.parse(address): id for id, address in org.addresses().items()}
-    look = Look(Audiences(kinds(), actual.objects, complete=actual.complete), ids)
+    look = AskedWorld(Audiences(kinds(), actual.objects, complete=actual.complete), ids)
     readers = [(named(reader), may, are) for reader, may, are in written(tree)]
     for address, id in ids.items():
         if address.kind == "share-link":
@@ -94,6 +96,7 @@ def demands(first: Tree, second: Tree, chance: random.Random) -> list[dict[str, 
 EDITED = (5, 11, 18, *(pytest.param(seed, marks=pytest.mark.proof) for seed in range(200, 260)))
 
 
+@costly
 @pytest.mark.parametrize("seed", EDITED)
 def test_whom_no_test_names_at_a_space_reads_it_at_no_moment_of_the_run(tmp_path: Path, seed: int) -> None:
     """Whoever reads a space at any moment of the run read it before, or the plan says so; whom it names for sure reads it in the end."""

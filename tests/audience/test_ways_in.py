@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.audience.ways_in import ERROR, LOST, REFUSAL, Edit, Entrance, Ways, doors, edited, problems, world
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 
 def ways(root: Path, seed: int) -> Ways:
@@ -18,6 +18,7 @@ def ways(root: Path, seed: int) -> Ways:
     return Ways(doors(root), root / "image").try_all(edit, many=32, faults=(REFUSAL, ERROR, LOST))
 
 
+@costly
 @pytest.mark.parametrize("seed", spread([1, 9, 10, 30, 80, *range(100, 200)], 4))
 def test_somebody_can_get_in_at_every_moment_of_every_run(tmp_path: Path, seed: int) -> None:
     assert "\n".join(ways(tmp_path, seed).violations[:3]) == ""

@@ -19,7 +19,7 @@ from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import RUNS, RUNS_MAX, Proof
 from tests.audience.worlds import conditions, edited
 from tests.organizations import CONDITIONS, Tree, with_readers
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 STAFF, PARTNER, _ = CONDITIONS
 FIRST: Tree = {
@@ -86,6 +86,7 @@ def passes_its_condition_to_its_section(tree: Tree) -> None:
     variant(tree, 0)["condition"] = None
 
 
+@costly
 @pytest.mark.parametrize(
     "edit",
     spread([

@@ -37,6 +37,7 @@ from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import SEED, TOKEN, Org
+from tests.proofs import costly
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'
@@ -386,6 +387,7 @@ def test_doctor_does_not_say_that_a_token_was_accepted_where_nothing_asked_for_i
     assert "is not the URL of the service" in checked.stdout
 
 
+@costly
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_web_site_is_not_taken_for_the_service(cli: Cli, status: int) -> None:
     project(cli, ACME)

@@ -15,6 +15,7 @@ from reconciler.report.comment.body import comment_of
 from tests.cli.conftest import Cli
 from tests.forges import GitHub
 from tests.forges.github import Pull
+from tests.proofs import costly
 from tests.report.test_reading import change, plan
 
 MOMENT = "2026-11-23T08:00:00+00:00"
@@ -187,6 +188,7 @@ def test_the_commit_of_the_pull_request_is_shown_and_not_that_of_its_merge(job: 
     assert "commit `bbbbbbbbbb`" in job.bodies[0]
 
 
+@costly
 def test_deletions_that_do_not_fit_are_listed_or_counted_and_the_exit_code_says_so(job: Job) -> None:
     calm = [change(f"acme/space/new-{number}", "create") for number in range(600)]
     file = job.write("plan.json", of("handbook", changes=[*map(deletion, range(300)), *calm]))

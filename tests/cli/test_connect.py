@@ -564,6 +564,19 @@ def test_a_folder_for_own_files_in_a_checkout_is_refused(tmp_path: Path, name: s
     assert cli("fleet", "plan").exit_code == 0, "the folder of the current directory is elsewhere"
 
 
+def test_what_is_used_without_data_can_be_named_where_the_home_directory_is_a_checkout(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    cli = Cli(tmp_path / "here", {"XDG_STATE_HOME": str(tmp_path / "state")})
+    cli.write("fleet.yaml", "version: 1\nprojects: []\n")
+    data = tmp_path / "state/reconciler/fleets/x"
+    cli("fleet", "plan", "--data", str(data), code=0)
+    assert "is in the checkout" in cli("fleet", "plan", "--data", str(data / "../../../data"), code=3).stderr
+    (tmp_path / "state/reconciler").mkdir(parents=True, mode=0o755)
+    (tmp_path / "state/reconciler").chmod(0o755)
+    data.mkdir(parents=True)
+    assert "can be read by other users" in cli("fleet", "plan", "--data", str(data), code=3).stderr
+
+
 @pytest.mark.parametrize(
     ("mode", "wrong"), [(0o770, "can be written by other users"), (0o702, "can be written by other users"), (0o755, "")]
 )

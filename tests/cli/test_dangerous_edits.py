@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Cli
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.small import node, small
 
 Document = dict[str, Any]
@@ -285,6 +285,7 @@ def test_there_are_at_least_25_of_them() -> None:
     assert len({one.name for one in DANGERS}) == len(DANGERS) >= 25
 
 
+@costly
 @pytest.mark.parametrize("danger", spread(DANGERS, 4), ids=lambda one: one.name)
 def test_it_is_refused_with_the_way_past_it_and_goes_through_with_that_way_taken(copy: Cli, danger: Danger) -> None:
     ids = bound(copy) if danger.outside else {}

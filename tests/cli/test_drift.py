@@ -12,6 +12,7 @@ import yaml
 from tests.cli.conftest import Cli, applied_project
 from tests.documents import valid
 from tests.organizations import SEED
+from tests.proofs import costly
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"
@@ -258,6 +259,7 @@ def case(cli: Cli) -> tuple[str, str]:
     return site, f"{site}/sections/{known['acme/site/docs/section/api']}"
 
 
+@costly
 @pytest.mark.parametrize(
     ("edit", "drift_class"),
     [

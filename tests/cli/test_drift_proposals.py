@@ -22,6 +22,7 @@ from tests.cli.test_exposed_outside import applied, exposed  # noqa: F401
 from tests.forges import Bitbucket, Fault, GitHub, GitLab, Sent, hosting
 from tests.forges.hosting import Hosting
 from tests.forges.server import CUT
+from tests.proofs import costly
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 BRANCH = "reconciler/drift/p"
@@ -295,6 +296,7 @@ def nightly(request: pytest.FixtureRequest, cli: Cli, monkeypatch: pytest.Monkey
         yield Nightly(cli, forge, hosted, dict(_environ(forge, forge.token())))
 
 
+@costly
 def test_a_job_opens_one_request_and_later_jobs_update_and_close_it(nightly: Nightly) -> None:
     retitle(nightly.cli)
     before = everything(nightly.cli.root)
@@ -315,6 +317,7 @@ def test_a_job_opens_one_request_and_later_jobs_update_and_close_it(nightly: Nig
     assert nightly.hosted.requests[0].state != "open"
 
 
+@costly
 def test_merging_the_request_with_git_leaves_an_empty_plan(nightly: Nightly) -> None:
     retitle(nightly.cli, title="First")
     retitle(nightly.cli, "api", "Passing")
@@ -327,6 +330,7 @@ def test_merging_the_request_with_git_leaves_an_empty_plan(nightly: Nightly) -> 
     assert nightly.cli.json("plan", "p")["summary"]["requests"] == 0
 
 
+@costly
 def test_a_commit_of_somebody_on_the_branch_stays(nightly: Nightly) -> None:
     retitle(nightly.cli)
     nightly(code=0)
@@ -341,6 +345,7 @@ def test_a_commit_of_somebody_on_the_branch_stays(nightly: Nightly) -> None:
     assert nightly.hosted.requests[0].state == "open"
 
 
+@costly
 @pytest.mark.parametrize("carried_out", [True, False])
 def test_a_write_without_an_answer_ends_in_one_request(nightly: Nightly, carried_out: bool) -> None:
     retitle(nightly.cli)
@@ -359,6 +364,7 @@ def test_a_write_without_an_answer_ends_in_one_request(nightly: Nightly, carried
     assert nightly.cli.json("plan", "p")["summary"]["requests"] == 0
 
 
+@costly
 @pytest.mark.parametrize("title", TITLES)
 def test_titles_of_strangers_stay_data_in_the_request(nightly: Nightly, title: str) -> None:
     retitle(nightly.cli, title=title)

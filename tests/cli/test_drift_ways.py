@@ -13,6 +13,7 @@ from tests.cli.conftest import Cli, prepared
 from tests.cli.test_drift import PROJECT, edit, ids
 from tests.cli.test_drift_proposals import BRANCH, git, repository
 from tests.contains import assert_contains
+from tests.proofs import costly
 
 SITE = "acme/site/docs"
 TEXT = """\
@@ -169,6 +170,7 @@ def test_a_space_that_was_moved_past_a_collection_is_put_back_by_one_request(des
     desk("drift", PROJECT, code=0)
 
 
+@costly
 @pytest.mark.parametrize("what", ["share-links", "sections"])
 def test_what_was_deleted_and_created_again_is_adopted_by_the_line_that_is_printed(desk: Cli, what: str) -> None:
     address = f"{SITE}/share-link/partners" if what == "share-links" else f"{SITE}/section/more"

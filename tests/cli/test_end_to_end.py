@@ -19,6 +19,7 @@ import pytest
 from tests import processes
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.documents import valid
+from tests.proofs import costly
 
 SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests", "outside")
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
@@ -178,6 +179,7 @@ def test_an_object_that_is_no_longer_managed_is_adopted_again(applied: Cli) -> N
     assert (doubt.exit_code, doubt.stderr.splitlines()[0]) == (3, "error: no request of acme/space/guides is in doubt [RC-not-in-doubt]")
 
 
+@costly
 def test_a_closed_stdout_does_not_stop_an_apply(docs: Cli) -> None:
     words = f"{sys.executable} -m reconciler apply p --yes >&-"
     done = subprocess.run(["sh", "-c", words], cwd=docs.root, capture_output=True, text=True, timeout=120, check=False)
@@ -279,6 +281,7 @@ def test_at_a_terminal_it_asks_and_does_what_was_answered(docs: Cli) -> None:
 # -- interrupted --------------------------------------------------------------------------------------------------------------------
 
 
+@costly
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_stops_calmly_and_a_second_run_goes_on(docs: Cli, number: int, code: int) -> None:
     docs("plan", "p")

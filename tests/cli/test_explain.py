@@ -19,7 +19,7 @@ from reconciler.report.explain import words
 from reconciler.report.types import sample
 from tests.cli.conftest import Cli, applied_project
 from tests.documents import valid
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 KINDS = load()
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -114,6 +114,7 @@ def test_the_entry_for_the_catalog_of_schemastore_is_what_its_schema_asks_for() 
     assert entry["url"].startswith("https://")
 
 
+@costly
 def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong(cli: Cli) -> None:
     assert cli("init", "p").exit_code == 0
     shutil.rmtree(cli.root / "p" / ".reconciler")

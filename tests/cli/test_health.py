@@ -15,6 +15,7 @@ import yaml
 from tests.cli.conftest import Cli
 from tests.documents import valid
 from tests.harness import Still
+from tests.proofs import costly
 
 EVIL = "Old \x1b[31m<b>page</b>"
 SEED: dict[str, Any] = {
@@ -220,6 +221,7 @@ def well(cli: Cli) -> Cli:
     return cli
 
 
+@costly
 @pytest.mark.parametrize("answer", ANSWERS, ids=["403", "500", "garbage"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_check_that_could_not_be_made_is_unknown_and_never_healthy(well: Cli, name: str, answer: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from reconciler.model import Action, StepStatus
 from tests.cli.conftest import Cli, retitled
 from tests.documents import valid
+from tests.proofs import costly
 from tests.report.made import change, outcome, plan, result
 
 
@@ -55,6 +56,7 @@ EDITS: dict[str, list[tuple[str, str]]] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
 def test_history_counts_what_the_plan_counted(cli: Cli, edits: list[tuple[str, str]]) -> None:
     cli("init", "p", "--sandbox")

@@ -23,6 +23,7 @@ import pytest
 
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import CLEAN, Cli, applied_project
+from tests.proofs import costly
 from tests.sources import PACKAGE, nodes, package
 
 COMMAND = """
@@ -107,6 +108,7 @@ def is_allowed(name: str) -> bool:
     return any(name == allowed or name.startswith(f"{allowed}.") for allowed in INSIDE)
 
 
+@costly
 def test_imports_are_at_the_top_but_for_extras_and_four_slow_libraries() -> None:
     inside = [(module, name) for module, path in modules().items() for node in imports_inside(path) for name in targets(node)]
     assert sorted({f"{module}: {name}" for module, name in inside if not is_allowed(name)}) == []
@@ -215,6 +217,7 @@ def test_validate_imports_neither_what_sends_requests_nor_the_planner() -> None:
     assert modules & {"aiohttp", "httpx2", "reconciler.client.service", "reconciler.plan.planner"} == set()
 
 
+@costly
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [("'a'", "'b'", False), ("['a']", "['b']", False), ("{'a': 1}", "{'a': 1}", False), ("{'a': 1}", "{'a': 2}", True)],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, applied_project
+from tests.proofs import costly
 
 HOLD = """
 import fcntl, json, os, sys
@@ -55,6 +56,7 @@ def test_a_run_waits_for_the_run_that_holds_the_state_and_names_it_once(changed:
     assert "Applied 1 request." in out
 
 
+@costly
 def test_a_run_gives_up_when_the_time_is_over_with_the_usual_error(changed: Cli) -> None:
     other = holder(changed)
     waiting = apply(changed, "--lock-timeout", "1s")

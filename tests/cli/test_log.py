@@ -28,6 +28,7 @@ from reconciler.text.redact import MASK
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.contains import assert_contains
 from tests.interpreter import Interpreter
+from tests.proofs import costly
 
 FIELDS = {
     "sending": {"request", "method", "path", "attempt"},
@@ -248,6 +249,7 @@ def run(request: pytest.FixtureRequest, cli: Cli) -> Iterator[Callable[..., tupl
         yield started
 
 
+@costly
 def test_every_document_is_utf_8_and_keeps_its_letters(run: Callable[..., tuple[bytes, bytes]]) -> None:
     document = json.loads(run("plan", "--format", "json")[0].decode("utf-8"))
     assert TITLE in json.dumps(document, ensure_ascii=False)

@@ -33,6 +33,7 @@ from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
 from reconciler.run import codes
 from tests.cli.conftest import Cli, applied_project
+from tests.proofs import costly
 from tests.report.made import at, change, outcome, plan, result
 
 ROOT = Path(__file__).parents[2]
@@ -402,6 +403,7 @@ LINES = (
 )
 
 
+@costly
 @pytest.mark.parametrize(
     ("name", "options", "setup"),
     [
@@ -417,6 +419,7 @@ def test_a_shell_completes_addresses_from_the_state_and_commands(applied: Cli, n
             typed(handle, "\x15echo ne''xt\n", until="next")
 
 
+@costly
 def test_fish_completes_them_too_with_a_word_on_each(applied: Cli) -> None:
     lines = ["reconciler state show acme/member/ada@ac", "reconciler plan --target=acme/te", "reconciler expl", "reconciler undo l"]
     script = "source (reconciler completion fish | psub); " + "; ".join(f'complete -C "{line}"' for line in lines)

@@ -25,7 +25,7 @@ from tests.cli.test_drift_proposals import git
 from tests.edits.random_project import random_project, texts
 from tests.edits.test_random_operations import WORDS
 from tests.organizations import CONDITIONS, LEVELS, ROLES, SEED, VISIBILITIES
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 PROJECTS = 200
@@ -191,6 +191,7 @@ def branches(root: Path) -> list[str]:
     return git(root, "branch", "--list", "reconciler/*", "--format=%(refname:short)").splitlines()
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(PROJECTS), 3))
 def test_the_plan_after_the_merge_has_only_what_was_left_to_people(tmp_path: Path, seed: int) -> None:
     assert judged(tmp_path, seed) == []

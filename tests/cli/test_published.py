@@ -44,6 +44,7 @@ TARGETS = {
     "/moved": "/ok", "/far": "/moved", "/lost": "/missing", "/round": "/trip", "/trip": "/round", "/slash": "//127.0.0.2:1/",
     "/use": "/login?next=/use", "/start": "/welcome?to=%2Fstart", "/session": "/accounts/sign-in", "/guest": "/login-guest",
     "/login-guest": "/ok", "/about-login": "/guides/login", "/nowhere": "http://nowhere.test/",
+    "/slashed": "/slashed/", "/slashed/": "/members?return_to=%2Fslashed%2F", "/caf%C3%A9": "/gate?u=//[&next=/caf%C3%A9?a=1",
     "/other": "https://elsewhere.example/", "/metadata": "http://169.254.169.254/latest/meta-data/", "/local": "http://[fe80::1]/",
     **{f"/hop{number}": f"/hop{number + 1}" for number in range(9)},
 }  # fmt: skip
@@ -312,8 +313,8 @@ def test_an_answer_about_the_request_says_nothing_about_the_page(path: str) -> N
 
 def test_a_page_to_sign_in_is_not_the_page() -> None:
     with serving() as (url, _):
-        paths = ["/use", "/start", "/session", "/guest", "/about-login"]
+        paths = ["/use", "/start", "/session", "/slashed", "/caf%C3%A9", "/guest", "/about-login"]
         closed = asyncio.run(quick().answers([url + path for path in paths], pages=[f"{url}/guides/login"]))
-    assert [result.wrong.endswith("a page to sign in: it is not public") for result in closed] == [True, True, True, False, False]
+    assert [result.wrong.endswith("a page to sign in: it is not public") for result in closed] == [*[True] * 5, False, False]
     assert closed[0].wrong == f"leads to {url}/login?next=/use, a page to sign in: it is not public"
     assert all(result.known for result in closed)

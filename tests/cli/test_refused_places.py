@@ -12,6 +12,7 @@ import pytest
 from tests import processes
 from tests.cli.conftest import Cli, applied_project
 from tests.interpreter import COMMAND, ROOT
+from tests.proofs import costly
 from tests.reliability.test_full_disk import mounting
 
 EVERY = (
@@ -79,6 +80,7 @@ READ_ONLY = [
 ]
 
 
+@costly
 def test_a_read_only_disk_is_a_calm_error_and_what_only_reads_works(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     applied_project(cli)

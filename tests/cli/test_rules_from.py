@@ -17,6 +17,7 @@ from reconciler.run.rules import TAKEN
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git
+from tests.proofs import costly
 from tests.urls.test_commands import FIRST, NGINX, apply, project, with_pages
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -95,6 +96,7 @@ ATTACKS: dict[str, tuple[Callable[[Document], Any], Callable[[Document], Any], s
 }  # fmt: skip
 
 
+@costly
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_pull_request_is_judged_by_the_rules_of_the_branch_that_is_named(change: Cli, name: str) -> None:
     edit, loosen, says = ATTACKS[name]
@@ -115,6 +117,32 @@ def test_a_resource_that_is_renamed_stays_in_the_tests_of_its_former_address(cha
     write(change, document)
     assert change("plan", "p").exit_code == 0
     assert change("plan", "p", *RULES).exit_code == 4
+
+
+def other_organization(document: Document) -> str:
+    document["organizations"] = {"globex": acme(document)}
+    return "previously: [acme] on globex"
+
+
+def other_key(document: Document) -> str:
+    acme(document)["content"] = [
+        entry | {"space": "hidden", "id": "ID"} if entry.get("space") == "six" else entry for entry in acme(document)["content"]
+    ]
+    site(document, "flat")["structure"] = ["hidden" if entry == "six" else entry for entry in site(document, "flat")["structure"]]
+    return "previously: [six] on acme/space/hidden"
+
+
+@pytest.mark.parametrize("evade", [other_organization, other_key])
+def test_what_is_declared_again_by_its_id_leaves_no_rule_of_the_branch(change: Cli, evade: Callable[[Document], str]) -> None:
+    document = ruled()
+    shown(document)
+    document.pop("access")
+    way = evade(document)
+    id = next(line.split()[2] for line in change("state", "list", "p", code=0).stdout.splitlines() if line.startswith(f"{SALARIES} "))
+    write(change, json.loads(json.dumps(document).replace('"ID"', json.dumps(id))))
+    refused = change("plan", "p", *RULES, code=5)
+    assert f"write {way}" in refused.stdout
+    assert "to forget" not in refused.stdout
 
 
 def test_a_new_resource_is_in_the_tests_whose_patterns_match_it(change: Cli) -> None:
@@ -221,6 +249,7 @@ LOOSER_URLS: dict[str, Any] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("name", LOOSER_URLS)
 @pytest.mark.parametrize("guards", [{}, {"guards": {"deadUrls": "block"}}], ids=["usual", "written"])
 def test_what_the_branch_says_of_dead_urls_is_not_suspended_by_the_pull_request(tmp_path: Path, name: str, guards: dict[str, Any]) -> None:

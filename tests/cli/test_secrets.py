@@ -19,6 +19,7 @@ import pytest
 from reconciler import kinds
 from tests.cli.conftest import Cli
 from tests.hostile.canaries.world import secretive, with_secretive
+from tests.proofs import costly
 from tests.sops import Sops, real
 
 SECRET = "canary-of-okta/7f3A+9qZ"
@@ -58,6 +59,7 @@ def written(root: Path) -> Iterator[tuple[str, bytes]]:
                 yield "state", "\n".join(database.iterdump()).encode()
 
 
+@costly
 def test_a_life_with_secrets_says_and_keeps_none_of_them(project: Cli, sops: Sops) -> None:
     said = []
 
@@ -299,6 +301,7 @@ def test_a_changed_password_is_a_difference_that_is_planned_applied_and_not_show
     assert "hmac" not in project_of_urls("api", "GET", "/orgs/org_acme/openapi", "--project", "p").stdout
 
 
+@costly
 @pytest.mark.parametrize("url", [WRITTEN, "https://hooks.acme.example/T0/B0/pathsecret77"])
 def test_a_url_from_the_environment_reaches_the_service_and_nothing_else(project_of_urls: Cli, url: str) -> None:
     write(project_of_urls, "${{ vars.spec }}", more="vars: {spec: {env: RECONCILER_VAR_SPEC}}\n")
@@ -331,6 +334,7 @@ def test_a_wrong_url_is_refused_without_its_password(project_of_urls: Cli) -> No
     assert [text for text in SECRETS if text in refused.stdout + refused.stderr] == []
 
 
+@costly
 def test_a_private_key_that_somebody_put_on_the_service_is_in_no_output_and_no_state(project_of_urls: Cli) -> None:
     body = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg" + "A" * 80
     key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"

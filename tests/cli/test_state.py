@@ -19,6 +19,7 @@ from reconciler.resource import Kinds
 from tests.cli.conftest import Cli, applied_project, retitled
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.documents import valid
+from tests.proofs import costly
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def renamed(cli: Cli) -> Cli:
     return retitled(cli)
 
 
+@costly
 @pytest.mark.parametrize(("first", "second"), [("file", "server"), ("server", "file")])
 def test_a_state_moves_with_its_history_and_an_earlier_run_can_still_be_undone(
     cli: Cli, urls: dict[str, str], first: str, second: str

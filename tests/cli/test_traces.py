@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.test_imports import COMMAND, imported
+from tests.proofs import costly
 
 if "otel" in os.environ.get("RECONCILER_TEST_REQUIRE", "").split(","):
     import opentelemetry.proto.collector.trace.v1.trace_service_pb2 as service
@@ -103,6 +104,7 @@ def test_a_collector_that_is_broken_slow_or_away_neither_fails_nor_holds_up_a_ru
     assert "the collector cannot be reached" in cli("plan", "p", env={ENDPOINT: address}).stderr
 
 
+@costly
 def test_the_extra_is_not_imported_unless_there_is_an_endpoint_and_its_absence_is_said_once(cli: Cli) -> None:
     initialised(cli)
     project = str(cli.root / "p")

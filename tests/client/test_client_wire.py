@@ -26,6 +26,7 @@ from reconciler.client.service import Reader, Writer
 from reconciler.client.wire import Wire, default_transport
 from reconciler.errors import Ambiguous, ServiceError, Unavailable
 from tests.certificates import untrusted
+from tests.proofs import costly
 
 
 @asynccontextmanager
@@ -150,6 +151,7 @@ def test_one_tls_context_is_shared_and_verifies() -> None:
         assert context.check_hostname
 
 
+@costly
 def test_no_module_of_the_package_needs_the_library_that_httpx2_continues() -> None:
     program = """
 import importlib, pkgutil, sys
@@ -342,6 +344,7 @@ def moments(body: Any, *, connected: bool, step: int) -> list[Paused]:
     return runs
 
 
+@costly
 @pytest.mark.parametrize("body", [{"title": "T"}, None], ids=["with a body", "without a body"])
 @pytest.mark.parametrize("connected", [True, False], ids=["kept connections", "new connections"])
 @pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.proof)])

@@ -19,7 +19,7 @@ from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.cage import fresh
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 VARS: dict[str, Any] = {
     "brand": "Acme", "n": 3, "share": 1.5, "on": True, "nothing": None, "list": ["b", "a", "b"], "map": {"x": 1, "items": 5},
@@ -523,6 +523,7 @@ except ExpressionError as error:
 """
 
 
+@costly
 @pytest.mark.parametrize("name", spread(list(BOMBS), 6))
 def test_a_bomb_is_an_error_within_two_seconds_and_a_quarter_of_a_gigabyte(name: str) -> None:
     message = fresh(PROGRAM.replace("TEXT", BOMBS[name], 1))

@@ -20,7 +20,7 @@ from reconciler.config.source.reader import DEPTH_MAX, EXPANDED_MAX, FILE_MAX, P
 from reconciler.kinds import load as kinds
 from reconciler.model import Source
 from tests.cage import fresh
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 
 def reading(text: str) -> Document:
@@ -274,6 +274,7 @@ assert read(text, "f.yaml").problems
 """
 
 
+@costly
 @pytest.mark.parametrize("name", spread(list(BOMBS), 4))
 def test_a_bomb_is_a_problem_within_two_seconds_and_a_quarter_of_a_gigabyte(name: str) -> None:
     fresh(PROGRAM.format(text=BOMBS[name]))

@@ -21,6 +21,7 @@ from reconciler.kinds import load as kinds
 from reconciler.yamltext.format import document, layout
 from tests.config.random_projects import projects
 from tests.effort import within
+from tests.proofs import costly
 
 GOOD = Path(__file__).parent / "good"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -75,6 +76,7 @@ def test_an_example_is_the_same_after_it_is_rendered(root: Path, tmp_path: Path)
 WORDS = st.sampled_from(TEXTS) | st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
 
 
+@costly
 @settings(max_examples=25)
 @given(data=projects(), texts=st.lists(WORDS, min_size=1, max_size=5))
 def test_a_random_project_is_the_same_after_it_is_rendered(data: dict[str, Any], texts: list[str]) -> None:
@@ -159,6 +161,7 @@ def test_a_split_list_that_is_emptied_and_one_that_generates_nothing_stay_lists(
     same(root, tmp_path / "made", environment="staging")
 
 
+@costly
 def test_a_large_project_is_rendered_in_proportion_to_its_size(tmp_path: Path) -> None:
     def text(count: int) -> str:
         elements = ", ".join(f"k{number}" for number in range(count))

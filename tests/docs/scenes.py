@@ -59,7 +59,8 @@ REFERENCE: Final = Scene(
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
         "reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4": (
-            "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Again; reconciler drift --revert-plan revert.plan.json"
+            "reconciler apply --yes > applied.txt; reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Again\n"
+            "reconciler drift --revert-plan revert.plan.json"
         ),
         "reconciler health examples/urls --sandbox .reconciler/urls.db --site docs": (
             "reconciler apply examples/urls --sandbox .reconciler/urls.db --yes --allow-exposure 'example/space/*'\n"

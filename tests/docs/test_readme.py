@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.walkthrough import follow
+from tests.proofs import costly
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -86,6 +87,7 @@ def test_the_readme_has_fewer_than_200_lines() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 200
 
 
+@costly
 def test_the_tutorial_of_the_readme_produces_the_output_that_it_shows(tmp_path: Path) -> None:
     tutorial = re.search(r"^## Tutorial$(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert tutorial is not None

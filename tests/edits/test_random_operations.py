@@ -23,7 +23,7 @@ from reconciler.model import Desired
 from tests.edits.proposing import proposed, texts
 from tests.harness import kinds
 from tests.organizations import Tree, pair, project
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 WORDS = (
     "Guides", "Über", "مرحبا", "🚀 Go", "yes", "null", "1.10", "0x1F", "~", "- a", "a: b", "a #b", "{a}", "[a]", "*a", "&a b", "'a'",
@@ -231,6 +231,7 @@ def notes(before: ProjectTexts | str) -> list[str]:
     return sorted(re.findall(r"# (?:note|remark) \d+", text))
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("seed", range(4))
 def test_operations_mean_what_they_mean_in_the_data(seed: int) -> None:
@@ -263,6 +264,7 @@ def test_operations_mean_what_they_mean_in_the_data(seed: int) -> None:
     assert valid > refused
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("seed", range(2))
 def test_a_new_value_changes_the_lines_of_its_resource_only(seed: int) -> None:

@@ -31,7 +31,7 @@ from reconciler.plan.matching.renames import follow
 from reconciler.plan.planner import plan
 from tests.edits.random_project import Entity, RandomProject, notes, random_project, texts
 from tests.harness import Org, kinds
-from tests.proofs import spread, tries
+from tests.proofs import costly, spread, tries
 
 PLACE = re.compile(r"[\w./-]+\.yaml:\d+(:\d+)?")
 ODD = ("2fa", "true", "null", "007", "1.10", "a.b", "x+y", "on", "-d", "y@z.example")
@@ -202,6 +202,7 @@ def run(root: Path, seed: int, renames: int, said: Counter[str]) -> None:
             entity.own, entity.follows, entity.former, entity.moved = own, follows, old, moved
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(400), 1))
 def test_the_plan_after_a_rename_is_that_of_a_rename_by_hand(tmp_path: Path, seed: int) -> None:
     said: Counter[str] = Counter()

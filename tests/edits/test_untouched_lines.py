@@ -24,12 +24,13 @@ from tests.edits.random_project import random_project
 from tests.edits.test_random_operations import Drawn, declared, plain
 from tests.edits.untouched import NOTE, About, by_address, entries_of, kept_lines, styled
 from tests.organizations import pair, project
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 SECTIONS = ("moved", "removed", "ignoreChanges", "exceptions")
 BY_HAND = ("RC-edit-by-hand", "RC-computed-in-yaml")
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("seed", range(2))
 def test_operations_leave_every_other_line(seed: int) -> None:

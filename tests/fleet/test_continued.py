@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.fleet.running import Running, children
-from tests.proofs import proof, spread
+from tests.proofs import costly, proof, spread
 
 pytestmark = [pytest.mark.timeout(600)]
 FREE = dict.fromkeys(("titles", "order", "update", "create", "delete", "replace", "exposure"), "auto")
@@ -107,6 +107,7 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Continued]:
 CASES = [(verb, boundary) for verb in COMMITS for boundary in ("sent", "done", "answered with 500", "done and answered with 500")]
 
 
+@costly
 @pytest.mark.parametrize(("verb", "boundary"), spread(CASES, 1))
 def test_a_request_in_doubt_is_settled_by_the_fleet_itself(fleet: Continued, verb: str, boundary: str) -> None:
     def rule(fault: str, **words: Any) -> str:

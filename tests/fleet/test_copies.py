@@ -17,6 +17,7 @@ from reconciler.fleet.runs import folders
 from reconciler.fleet.sources import copies, git, tree
 from reconciler.fleet.sources.copies import SourceError
 from tests.fleet.test_sources import Remote, checkout, remote
+from tests.proofs import costly
 
 __all__ = ["remote"]
 DEEP = 3_000  # folders in folders
@@ -47,6 +48,7 @@ def left(cache: Path) -> list[str]:
     return [str(path) for path in inside if path.suffix == ".lock" or path.name.startswith("tmp_")]
 
 
+@costly
 def test_a_commit_of_thousands_of_folders_stops_no_other_project_of_its_repository(remote: Remote, tmp_path: Path) -> None:
     write(remote, "a: 1\n")
     made = subprocess.run([sys.executable, "-c", NEST, str(DEEP)], cwd=remote.folder, check=True, capture_output=True, text=True)

@@ -11,6 +11,7 @@ pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed"
 
 from reconciler.fleet.store import projects
 from tests.fleet.simulated import Fleet, Service, percentile, project
+from tests.proofs import costly
 
 HOUR = 3_600.0
 EVERY = 1_800  # seconds; the limit of the noisy tenant allows a reading of each project an hour
@@ -74,6 +75,7 @@ def judged(fleet: Fleet) -> None:
     assert fleet.lost <= 16 * fleet.deaths
 
 
+@costly
 def test_three_hours_of_a_small_fleet(fleet_url: str) -> None:
     fleet = day(fleet_url, SMALL, seed=1)
     judged(fleet)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.fleet.running import Running, running
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 MORE = "".join(f"      - {{space: {key}, title: {key}, duplicateOf: blank}}\n" for key in ("x", "y", "z"))
 
@@ -61,6 +61,7 @@ def advised_to_agents(fleet: Running) -> str:
     return text
 
 
+@costly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", spread(range(8), 1))
 def test_a_fleet_the_document_and_an_agent_advise_the_same_and_a_revert_changes_only_its_group(fleet: Running, seed: int) -> None:

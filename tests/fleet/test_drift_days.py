@@ -20,7 +20,7 @@ from reconciler.fleet.store import notices, projects, runs, schema as tables
 from reconciler.model.drift import DriftClass
 from reconciler.text.names import utc_text
 from tests.fleet.simulated import Fleet, Service, project
-from tests.proofs import proof
+from tests.proofs import costly, proof
 
 DAY, ZONE = 86_400.0, ZoneInfo("Europe/Berlin")
 EVERY = 3_600
@@ -129,6 +129,7 @@ def judged(fleet: Edited) -> None:
             assert fleet.told[id] - before <= 4 * 3_600, "at once, or after the notifier is back"
 
 
+@costly
 def test_two_days_of_edits(fleet_url: str) -> None:
     fleet = days(fleet_url, 2, 8, 1, seed=1)
     judged(fleet)

@@ -17,6 +17,7 @@ import pytest
 
 from reconciler.fleet.runs import folders, forks, process
 from reconciler.fleet.runs.forks import ForkServer
+from tests.proofs import costly
 
 SERVER = "import socket, sys; from reconciler.fleet.runs.forks import forked; exec(forked(socket.socket(fileno=int(sys.argv[1])))[0])"
 ABOUT = """
@@ -127,6 +128,7 @@ def test_many_runs_at_once_end_each_with_its_own_code(private: folders.PrivateFo
     assert at_work(private, program, many) == [*range(40)]
 
 
+@costly
 @pytest.mark.parametrize("what", ["killed", "upgraded", "used up"])
 def test_another_server_takes_over_and_the_runs_of_the_old_one_go_on(
     private: folders.PrivateFolder, program: Path, what: str, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from reconciler.fleet import approvals as rules
 from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.model import APPROVALS_DEFAULT, Approval, ChangeClass, Mode
 from reconciler.fleet.runs import holds
-from reconciler.fleet.runs.gate import RunGate, Turnstile
+from reconciler.fleet.runs.gate import GateClient, RunGate
 from reconciler.fleet.store import FleetDatabase, approvals, projects, quarantines
 from reconciler.model import Outcome, StepStatus
 from tests.fleet.test_store import declare, project
@@ -68,12 +68,12 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
 
     async def applied(number: int) -> tuple[Outcome, str | None]:
         async with RunGate(tmp_path / f"gate{number}", lambda method, ticket: 0.0, lambda told: None, held) as gate:
-            turnstile = Turnstile(str(gate.path))
-            org.clearance = turnstile.refusal
+            gate_client = GateClient(str(gate.path))
+            org.permission = gate_client.refusal
             outcome = await org._apply(("**",))
-            if turnstile._listening is not None and turnstile._writer is not None:
-                turnstile._listening.cancel()  # or the end of the gate would end this process
-                turnstile._writer.close()
+            if gate_client._listening is not None and gate_client._writer is not None:
+                gate_client._listening.cancel()  # or the end of the gate would end this process
+                gate_client._writer.close()
             return outcome, gate.refused
 
     outcome, refused = asyncio.run(applied(1))
@@ -164,21 +164,21 @@ def test_many_requests_at_once_are_all_granted_even_if_the_database_is_briefly_u
         fails("report")
         told.update(answers)
 
-    async def run(turnstile: Turnstile) -> None:
+    async def run(gate_client: GateClient) -> None:
         async with asyncio.timeout(20):
-            tickets = await asyncio.gather(*(turnstile.take("GET", 10.0) for _ in range(20)))
+            tickets = await asyncio.gather(*(gate_client.take("GET", 10.0) for _ in range(20)))
         for ticket in tickets:
-            turnstile.report(ticket, 200, Hints(limit=100, remaining=50, reset=0))
+            gate_client.report(ticket, 200, Hints(limit=100, remaining=50, reset=0))
 
     async def both(gate: RunGate) -> None:
         async with gate:
-            turnstile = Turnstile(str(gate.path))
-            await run(turnstile)
+            gate_client = GateClient(str(gate.path))
+            await run(gate_client)
             await asyncio.sleep(0)
-            assert turnstile._listening is not None
-            assert turnstile._writer is not None
-            turnstile._listening.cancel()  # or the end of the gate would end this process
-            turnstile._writer.close()
+            assert gate_client._listening is not None
+            assert gate_client._writer is not None
+            gate_client._listening.cancel()  # or the end of the gate would end this process
+            gate_client._writer.close()
 
     gate = RunGate(tmp_path / "gate", take, report)
     asyncio.run(both(gate))

@@ -21,6 +21,7 @@ pytest.importorskip("prometheus_client", reason="the extra `fleet` is not instal
 from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.fleet.metrics import collected, metrics_text
+from tests.proofs import costly
 
 ALERTS = Path(__file__).parents[2] / "deploy/prometheus/alerts.yaml"
 Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -66,6 +67,7 @@ def test_metrics_count_every_project_once_in_bounded_series(database: FleetDatab
     assert all(rule.keys() >= {"alert", "expr", "labels", "annotations"} for rule in rules)
 
 
+@costly
 def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METRICS", "tok_c4n4ry")
     with served(database) as dashboard:

@@ -19,7 +19,7 @@ from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
-from tests.proofs import spread, tries
+from tests.proofs import costly, spread, tries
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -157,6 +157,7 @@ def without_names(document: Any, name: str) -> str:
     return re.sub(rf"(?i){name}", "NAME", text)
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(3), push=1))
 def test_the_groups_are_those_of_a_diff_of_each_project(fleet: Cli, seed: int) -> None:
     chance = random.Random(seed)

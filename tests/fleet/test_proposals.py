@@ -19,6 +19,7 @@ from reconciler.report.schemas.proposal import ProposalDocument
 from tests.cli.conftest import Cli
 from tests.fleet.running import Running, running
 from tests.fleet.test_drift import rename
+from tests.proofs import costly
 
 pytestmark = [pytest.mark.timeout(300)]
 ROOT = Person("root@desk", {ALL: Role.ADMIN})
@@ -43,6 +44,7 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+@costly
 def test_a_job_of_the_repository_opens_the_proposal_of_the_last_run_and_the_next_run_finds_no_drift(fleet: Running) -> None:
     fleet.write("a")
     fleet.applied("a")

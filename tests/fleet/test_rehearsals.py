@@ -32,6 +32,7 @@ from tests.fleet.storm.service import requests
 from tests.fleet.test_store import declare, project
 from tests.hostile import strangers
 from tests.hostile.test_ports import NOTHING
+from tests.proofs import costly
 
 pytestmark = [pytest.mark.timeout(300)]
 ROOT = Person("root@desk", {ALL: Role.ADMIN})
@@ -88,6 +89,7 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Watched]:
         yield made
 
 
+@costly
 def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_service_ends_that(fleet: Watched) -> None:
     one = dict.fromkeys(("titles", "create", "update", "exposure"), "one")
     digest = fleet.waiting(SITE, rehearse="required", approvals=one)
@@ -141,6 +143,7 @@ def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_
     assert (details["digest"], details["rehearsal"]) == (digest, again["digest"])
 
 
+@costly
 def test_a_stranger_hears_nothing_while_a_worker_rehearses(fleet: Watched) -> None:
     # One request at a time, so that the copy is there for a while.
     teams = "".join(f"      t{number}: {{title: Team {number}}}\n" for number in range(40))
@@ -153,6 +156,7 @@ def test_a_stranger_hears_nothing_while_a_worker_rehearses(fleet: Watched) -> No
     assert strangers.told(heard) <= NOTHING
 
 
+@costly
 def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fleet: Watched) -> None:
     closed = {"windows": [{"from": "00:00", "until": "00:01", "days": ["monday"]}]}  # so that an approved plan waits
     fleet.waiting(rehearse="required", **closed)
@@ -184,6 +188,7 @@ def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fl
     assert fleet.writes() == [*before, "PATCH /v1/spaces/spc_a"]
 
 
+@costly
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.proof)])
 def test_a_rehearsal_whose_worker_dies_is_taken_up_by_the_next_run_and_the_service_gets_no_write(
     fleet: Watched, how: signal.Signals
@@ -209,6 +214,7 @@ def rehearsing(fleet: Running) -> list[int]:
     return list(children(fleet.folder)) if taken else []
 
 
+@costly
 def test_what_cannot_be_rehearsed_says_why_and_the_run_goes_on(fleet: Watched) -> None:
     fleet.waiting()
     fleet.call("sandbox", "faults", "set", "--db", "sandbox.db", "--rule", '{"fault": "latency", "seconds": 0.3}')
@@ -227,6 +233,7 @@ def test_what_cannot_be_rehearsed_says_why_and_the_run_goes_on(fleet: Watched) -
     assert "as planned" in fleet.call("fleet", "rehearse", "a", "--wait"), "whoever asks again starts again"
 
 
+@costly
 def test_a_plan_that_is_replaced_before_it_was_rehearsed_says_so(fleet: Watched) -> None:
     digest = fleet.waiting()
     fleet.first.terminate()
@@ -427,6 +434,7 @@ def document(objects: int, *, word: Callable[[], str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@costly
 def test_a_rehearsal_of_ten_thousand_objects_fits_and_a_larger_one_is_refused() -> None:
     dice = random.Random(1)
 

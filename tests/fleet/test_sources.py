@@ -14,6 +14,7 @@ from reconciler.fleet.people.directory import of_settings
 from reconciler.fleet.people.identity import is_readable
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
+from tests.proofs import costly
 
 
 class Remote:
@@ -161,6 +162,7 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
     assert set(wrote("0" * 40)) >= {"ada", "grace", "linus", "other", "old"}, "whoever may have written it, where the history was rewritten"
 
 
+@costly
 def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatever_was_rewritten(remote: Remote, tmp_path: Path) -> None:
     remote("config", "uploadpack.allowAnySHA1InWant", "true")
     cache, source = tmp_path / "cache", remote.source(ref="main")
@@ -187,6 +189,7 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
     assert wrote(applied) == ["ada", "old"], "a branch that was reset to a commit before the applied one"
 
 
+@costly
 @pytest.mark.parametrize(
     "address", ["", " ", "\u200b", "\u3164@\u3164", "ada\u200b@acme.example", "@acme.example", "ada@", "root", "\xa0ada@acme.example"]
 )

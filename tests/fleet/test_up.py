@@ -30,6 +30,7 @@ from reconciler.own_files import OwnFolder, fleet_folder
 from reconciler.state.postgres import ServerUrl
 from tests import processes
 from tests.fleet.serve.served import project
+from tests.proofs import costly
 
 DEEP = "/".join(["a-folder-with-a-long-name"] * 5)
 PROGRAMS = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
@@ -64,6 +65,7 @@ def umasked(request: pytest.FixtureRequest) -> Iterator[None]:
     os.umask(before)
 
 
+@costly
 @pytest.mark.usefixtures("umasked")
 @pytest.mark.parametrize(("name", "umasked"), [("data", 0o022), ("data", 0o027), (DEEP, 0o077)], indirect=["umasked"])
 def test_nobody_connects_without_the_password(tmp_path: Path, name: str) -> None:
@@ -187,6 +189,7 @@ def test_a_cluster_that_was_there_before_is_not_started(tmp_path: Path, marker: 
     command.run([*words, "-m", "immediate", "stop"], **plain)  # type: ignore[arg-type]
 
 
+@costly
 def test_a_cluster_is_moved_with_its_content_and_without_its_settings(tmp_path: Path, marker: Path) -> None:
     """The command that the refusal prints, in a shell."""
     here = tmp_path / "here"
@@ -258,6 +261,7 @@ def test_what_fleet_up_did_not_leave_is_not_moved(tmp_path: Path, trap: str) -> 
     assert sorted(earlier.rglob("*")) == before
 
 
+@costly
 def test_a_cluster_is_moved_to_another_file_system(tmp_path: Path, marker: Path) -> None:
     other = Path("/dev/shm") if not str(tmp_path).startswith("/dev/shm") else Path("/tmp")
     if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:

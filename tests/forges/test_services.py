@@ -20,7 +20,7 @@ from reconciler.report.comment.part import CommentPart
 from reconciler.report.comment.upkeep import CommentMode
 from tests.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
 from tests.forges.server import CUT, Answer
-from tests.proofs import sampled, stride
+from tests.proofs import costly, sampled, stride
 from tests.report.comment.made import drawn
 
 SPEED = 40.0
@@ -155,6 +155,7 @@ FORGED = {
 }
 
 
+@costly
 @pytest.mark.parametrize("case", FORGED)
 @pytest.mark.parametrize("separate", [False, True], ids=["in place", "beside"])
 def test_a_plan_of_whoever_posts_as_the_same_user_is_replaced(served: Service, case: str, separate: bool) -> None:
@@ -218,6 +219,7 @@ SCENARIOS: dict[str, tuple[list[CommentPart], CommentPart]] = {
 }
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_comment_appears_once_whichever_request_fails(served: Service, scenario: str) -> None:

@@ -15,7 +15,7 @@ from reconciler.kinds import load as kinds
 from reconciler.text.escape import is_plain, terminal
 from tests.cage import caged
 from tests.hostile.attacks import ATTACKS, Attack
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits of a process are Linux's")
 FEWEST = 300
@@ -44,6 +44,7 @@ def test_there_are_enough_of_them_and_each_has_a_name() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= FEWEST
 
 
+@costly
 @pytest.mark.parametrize("attack", spread(ATTACKS, 20), ids=lambda attack: ascii(attack.name)[1:-1][:60])
 def test_an_attack_is_bounded_and_its_errors_have_places(attack: Attack, tmp_path: Path) -> None:
     kinds()

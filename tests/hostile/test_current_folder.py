@@ -20,6 +20,7 @@ import pytest
 
 from reconciler import interpreters
 from tests.hostile.folders import MODULE, MODULES, HostileFolder
+from tests.proofs import costly
 from tests.sources import PACKAGE, ROOT, dotted, nodes, package
 
 PROGRAM: Final = Path(sys.executable).with_name("reconciler")
@@ -100,6 +101,7 @@ def test_a_program_of_the_folder_is_run_by_a_relative_path_and_a_file_that_is_re
 # -- that we are not ----------------------------------------------------------------------------------------------------------------------
 
 
+@costly
 def test_the_process_that_has_the_tokens_of_a_fleet_imports_nothing_from_the_folder_where_its_worker_starts(
     folder: HostileFolder, tmp_path: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_the_process_that_has_the_tokens_of_a_fleet_imports_nothing_from_the_fol
     assert done.stdout.startswith("(0, "), done.stdout
 
 
+@costly
 def test_a_fleet_runs_with_packages_that_one_user_has_installed(tmp_path: Path) -> None:
     """`pip install --user`: what has the tokens is started with another home directory, and finds them all the same."""
     pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
@@ -124,6 +127,7 @@ def test_a_fleet_runs_with_packages_that_one_user_has_installed(tmp_path: Path) 
     assert done.stdout.startswith("(0, "), done.stderr
 
 
+@costly
 def test_processes_of_tests_that_are_not_forked_import_nothing_from_the_folder(folder: HostileFolder, tmp_path: Path) -> None:
     done = started(folder, tmp_path, POOL)
     assert (folder.ran, done.stdout) == ([], "[1, 2]\n"), done.stderr
@@ -134,6 +138,7 @@ def test_the_command_imports_nothing_from_the_folder(folder: HostileFolder) -> N
     assert (folder.ran, done.returncode) == ([], 0)
 
 
+@costly
 def test_python_m_imports_nothing_from_the_folder_once_the_program_runs(folder: HostileFolder, tmp_path: Path) -> None:
     """What Python itself imports before it, and the package, it would take from there: docs/threat-model.md says so."""
     before = run(folder, sys.executable, "-P", "-c", "import runpy, sys; print(*sys.modules)").stdout.split()

@@ -26,7 +26,7 @@ from reconciler.config.secrets.encrypted import SecretsError, encrypted, refused
 from reconciler.config.secrets.secrets import decrypted
 from reconciler.errors import ConfigError
 from tests.hostile.canaries.world import secretive
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sops import METADATA, as_encrypted, printing
 
 EVIL: Final = "https://vault.evil.example:8200"
@@ -339,6 +339,7 @@ def test_the_project_itself_is_valid(root: Path) -> None:
     assert answers(root, PROJECT, "vars.token") == [[]] * len(VALUES)
 
 
+@costly
 @pytest.mark.parametrize("used", SECRET)
 @pytest.mark.parametrize(("path", "key"), spread(PLACES, 40), ids=lambda part: str(part)[:60])
 def test_what_is_reported_does_not_depend_on_a_secret_in_any_place(root: Path, path: tuple[Any, ...], key: bool, used: str) -> None:
@@ -348,6 +349,7 @@ def test_what_is_reported_does_not_depend_on_a_secret_in_any_place(root: Path, p
         assert not any("hunter2" in line for said in found for line in said)
 
 
+@costly
 @pytest.mark.parametrize("used", SECRET)
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_what_is_reported_does_not_depend_on_a_secret_in_any_expression(root: Path, oracle: str, used: str) -> None:

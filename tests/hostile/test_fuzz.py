@@ -8,7 +8,7 @@ import random
 import pytest
 
 from tests.hostile.fuzz import SHARES, TARGETS, fuzz
-from tests.proofs import tries
+from tests.proofs import costly, tries
 
 RUNS = tries(6_000, 1_500)
 
@@ -19,6 +19,7 @@ def test_every_target_has_its_share() -> None:
     assert sum(SHARES.values()) == pytest.approx(1)
 
 
+@costly
 @pytest.mark.parametrize("target", TARGETS)
 def test_whatever_comes_in_there_is_an_answer_or_an_error_of_ours(target: str) -> None:
     first = random.randrange(10**9) if os.environ.get("RECONCILER_TEST_RANDOM") else 0

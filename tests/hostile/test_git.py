@@ -26,6 +26,7 @@ from reconciler.git.working import WorkingRepository
 from reconciler.importer.accepted import AcceptedDrift
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
+from tests.proofs import costly
 from tests.sources import PACKAGE, dotted, last, nodes, package
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -83,6 +84,7 @@ def port() -> Iterator[int]:
         server.shutdown()
 
 
+@costly
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 @pytest.mark.parametrize("plant", [planted, poisoned])
 def test_a_setting_that_starts_a_program_of_plain_git_starts_none_of_ours(
@@ -97,6 +99,7 @@ def test_a_setting_that_starts_a_program_of_plain_git_starts_none_of_ours(
     assert not checkout.has_run()
 
 
+@costly
 @pytest.mark.parametrize("name", ["a monitor of the file system", "the transport ext", "a filter"])
 @pytest.mark.parametrize(
     "words", [("diff",), ("diff", "--from", "HEAD", "--to", "HEAD"), ("plan", "--out", "plan.json"), ("pipeline", "auto"), ("pipeline", "plan")]
@@ -388,6 +391,7 @@ def test_a_fetch_takes_the_host_keys_of_ssh_that_are_known_only(tmp_path: Path, 
     assert all("StrictHostKeyChecking=yes" in call and "StrictHostKeyChecking=no" not in call for call in said.read_text().splitlines())
 
 
+@costly
 def test_a_fetch_of_a_hostile_commit_writes_its_files_and_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     for number, setting in enumerate(SETTINGS):

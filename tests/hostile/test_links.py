@@ -18,6 +18,7 @@ from reconciler.files import rewrite
 from reconciler.links import LinkRefused, check_read, read_file, written_place
 from tests.cli.conftest import Cli, applied_project
 from tests.hostile.repositories import git
+from tests.proofs import costly
 from tests.sources import PACKAGE, nodes, package
 
 VICTIM = "the user's own file\n"
@@ -79,6 +80,7 @@ def links(cli: Cli) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "chain", lambda: (link("chain", "chain2")(), link("chain2", victim)())[0]
 
 
+@costly
 @pytest.mark.parametrize("words", WRITES, ids=" ".join)
 def test_nothing_is_written_to_what_a_link_of_a_pull_request_leads_to(checkout: Cli, words: tuple[str, ...]) -> None:
     for name, plant in links(checkout):
@@ -312,6 +314,7 @@ READS = (
 )  # fmt: skip
 
 
+@costly
 @pytest.mark.parametrize("where", TARGETS)
 @pytest.mark.parametrize(("name", "words"), READS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value)
 def test_what_a_link_of_a_pull_request_leads_to_is_not_in_an_error(checkout: Cli, where: str, name: str, words: tuple[str, ...]) -> None:
@@ -435,6 +438,7 @@ def outcomes(act: Callable[[], bytes | list[str]]) -> set[bytes]:
     return results
 
 
+@costly
 @pytest.mark.parametrize("name", ["file", "sub/file"])
 def test_a_link_that_is_put_in_the_way_of_a_reading_is_not_followed(swapped: Path, name: str) -> None:
     assert outcomes(lambda: read_file(swapped / name, 100)) == {b"mine", b"refused"}

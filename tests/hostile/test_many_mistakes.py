@@ -12,6 +12,7 @@ import pytest
 
 from reconciler.errors import PROBLEMS_MAX
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 from tests.sources import PACKAGE, last, nodes, package
 
 MANY: Final = PROBLEMS_MAX + 500
@@ -56,6 +57,7 @@ FILES: Final[dict[str, tuple[dict[str, str], tuple[str, ...]]]] = {
 }  # fmt: skip
 
 
+@costly
 @pytest.mark.parametrize("name", FILES)
 def test_the_first_mistakes_are_listed_and_the_rest_is_not_checked(tmp_path: Path, name: str) -> None:
     cli = Cli(tmp_path)

@@ -24,6 +24,7 @@ import pytest
 from reconciler.own_files import OwnFolder
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import git
+from tests.proofs import costly
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 NUMBER = "0123456789abcdef"
@@ -173,6 +174,7 @@ def shows_the_project(cli: Cli, *words: str) -> None:
     assert "acme" in done.stdout
 
 
+@costly
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_copy_that_somebody_else_wrote_decides_nothing(place: Place, setting: str) -> None:
     cli = Cli(place.folder / "here")

@@ -15,7 +15,7 @@ from reconciler.plan.planner import plan
 from reconciler.yamltext.tree import parse
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, observed
-from tests.proofs import proof
+from tests.proofs import costly, proof
 from tests.small import applied
 
 
@@ -41,6 +41,7 @@ def accept(org: Org, *words: str) -> None:
         (org.project / file).write_text(text, encoding="utf-8")
 
 
+@costly
 def test_accepted_values_are_in_the_yaml_at_their_lines_and_the_plan_is_empty(full: Org) -> None:
     cases = [case for case in CASES if case.shown is None and case.accepts]
     path = full.project / "reconciler.yaml"

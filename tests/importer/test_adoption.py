@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import costly
 from tests.small import applied, small
 
 ACME = Path(__file__).parents[2] / "examples" / "acme"
@@ -30,6 +31,7 @@ def summary(plan: dict[str, Any]) -> dict[str, int]:
     return {name: number for name, number in plan["summary"].items() if number}
 
 
+@costly
 def test_a_lost_state_can_be_recovered(cli: Cli) -> None:
     shutil.copytree(ACME, cli.root / "acme")
     assert cli("apply", "acme", "--sandbox", "s.db", "--yes").exit_code == 0

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.importer.by_hand import by_hand
 from tests.importer.imported import fits
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 MOST = 1.3  # lines, of those that were written by hand
 EXPOSURES = ("--allow-exposure", "**")
@@ -19,6 +19,7 @@ def lines(folder: Path) -> int:
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in folder.rglob("*.yaml"))
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(10), push=3))
 def test_an_organization_written_by_hand_comes_back_as_short_and_complete(tmp_path: Path, seed: int) -> None:
     cli = Cli(tmp_path)

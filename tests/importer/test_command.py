@@ -13,6 +13,7 @@ from tests.cli.conftest import Cli, prepared
 from tests.harness import Org
 from tests.importer.imported import everything, imported, written
 from tests.newer import newer
+from tests.proofs import costly
 from tests.small import applied, small
 
 ACME = Path(__file__).parents[2] / "examples" / "acme"
@@ -35,6 +36,7 @@ def files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.yaml"))}
 
 
+@costly
 def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> None:
     assert acme("import", "--sandbox", "s.db").stdout == "org_acme  Acme\n"
     shown = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run").stdout

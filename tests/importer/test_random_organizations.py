@@ -15,7 +15,7 @@ from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written
 from tests.newer import newer
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 ODD = [
     "", "Guides", "guides", "Überblick", "مرحبا بالعالم", "🚀", "🚀🚀", "👩‍🚀 Crew", "x" * 50, "a: b # c", "- no", "yes", "null", "~",
@@ -162,6 +162,7 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
         org.call("POST", f"{at}/publish", {})
 
 
+@costly
 @sampled
 @settings(
     max_examples=tries(40, 5),

@@ -22,6 +22,7 @@ from reconciler.config.values import INVALID, readers
 from reconciler.kinds import load
 from reconciler.model import Source
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Listing, One, Sighting, Verb
+from tests.proofs import costly
 
 KINDS = load()
 
@@ -300,6 +301,7 @@ def readers_value(field: Field, value: Any) -> Any:
     return readers(owner)[field.name].read(lifted(value, Source("", 0)), lambda at, message, *, id: None)
 
 
+@costly
 @pytest.mark.parametrize("kind", KINDS.values(), ids=named)
 def test_what_the_document_of_the_service_refuses_no_project_may_contain(kind: Kind) -> None:
     assert forgotten(kind) == []

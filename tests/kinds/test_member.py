@@ -27,6 +27,7 @@ from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import imported
 from tests.importer.test_accept import accept
 from tests.outside import CASES, Case, drifted, edit, everything, said
+from tests.proofs import costly
 from tests.small import applied, described, node, settled
 from tests.undo.undoing import runs, undo
 
@@ -204,6 +205,7 @@ def test_import_writes_them_names_what_it_leaves_out_and_exits_with_5(cli: Cli) 
     cli("fmt", "new", "--check", code=0)
 
 
+@costly
 @pytest.mark.parametrize("form", ["text", "json", "html", "markdown", "github", "sarif", "junit"])
 def test_reports_of_them_can_be_printed_and_run_nothing(form: str, cli: Cli) -> None:
     cli("import", "new", "--org", ORGANIZATION, "--sandbox", "s.db")
@@ -256,6 +258,7 @@ def test_each_field_that_can_be_cleared_has_a_case() -> None:
     assert every >= {("section", "icon"), ("group", "icon"), ("section", "description"), ("collection", "description"), ("space", "emoji")}
 
 
+@costly
 def test_what_is_cleared_comes_back_by_undo_and_goes_again(org: Org) -> None:
     applied(org, everything())
     before = shown(org)
@@ -267,6 +270,7 @@ def test_what_is_cleared_comes_back_by_undo_and_goes_again(org: Org) -> None:
         assert shown(org) == expected
 
 
+@costly
 @pytest.mark.parametrize("write_null", [False, True], ids=["somebody clears it", "somebody sets it"])
 def test_what_somebody_else_clears_or_sets_is_drift_that_the_yaml_can_accept(org: Org, write_null: bool) -> None:
     applied(org, cleared(everything()) if write_null else everything())

@@ -21,6 +21,7 @@ from reconciler.resource import HOSTED
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import imported
 from tests.outside import drifted, everything, said
+from tests.proofs import costly
 from tests.small import applied, described, node, settled
 from tests.transports import Onward
 from tests.undo.undoing import runs, undo
@@ -370,6 +371,7 @@ def odd_org(tmp_path: Path) -> OddOrg:
     return OddOrg(tmp_path, seed=SEED)
 
 
+@costly
 @pytest.mark.parametrize("change", [grown, shuffled, in_capitals, signed])
 def test_the_service_answers_otherwise_after_an_update_and_nothing_differs(odd_org: OddOrg, change: Change) -> None:
     applied(odd_org, full())
@@ -382,6 +384,7 @@ def test_the_service_answers_otherwise_after_an_update_and_nothing_differs(odd_o
     assert odd_org.bodies == []
 
 
+@costly
 @pytest.mark.parametrize("change", [grown, shuffled, in_capitals, signed])
 def test_the_service_always_answered_so_and_one_apply_is_enough(odd_org: OddOrg, change: Change) -> None:
     odd_org.change = change

@@ -16,6 +16,7 @@ from reconciler.kinds import load as load_kinds
 from tests import processes
 from tests.lsp.conftest import EXAMPLES
 from tests.lsp.editor import Editor, applied, position
+from tests.proofs import costly
 
 
 def at(uri: str, position: types.Position) -> tuple[types.TextDocumentIdentifier, types.Position]:
@@ -159,6 +160,7 @@ def test_a_variable_is_explained_where_an_expression_uses_it(editor: Editor, acm
     assert says.startswith("variable **brand**, declared at reconciler.yaml:")
 
 
+@costly
 def test_living_values_are_shown_with_their_age(editor: Editor, acme: Path) -> None:
     command = [sys.executable, "-m", "reconciler", "apply", acme, "--sandbox", acme / ".reconciler" / "acme.db", "--yes"]
     assert processes.run(command, capture_output=True).returncode == 0
@@ -322,6 +324,7 @@ def test_a_list_becomes_a_file_of_its_own(editor: Editor, acme: Path, end: str) 
     assert texts["sites/docs/structure.yaml"].count(end) == texts["sites/docs/structure.yaml"].count("\n")
 
 
+@costly
 def test_the_server_reads_no_variable_of_the_environment(acme: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "RECONCILER_VAR_BRAND", "top-secret-value")
     editor = Editor()

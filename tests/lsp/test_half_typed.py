@@ -15,6 +15,7 @@ from reconciler.lsp.place import LINE_MAX, place_at
 from reconciler.lsp.text import Text
 from tests import proofs
 from tests.lsp.editor import Editor, position
+from tests.proofs import costly
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 WORDS: Final = (
@@ -104,6 +105,7 @@ def memory(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
+@costly
 @proofs.sampled
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_memory_does_not_grow_with_edits(own: Editor, acme: Path) -> None:

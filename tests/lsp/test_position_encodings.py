@@ -12,6 +12,7 @@ from reconciler.config import load
 from reconciler.kinds import load as load_kinds
 from reconciler.lsp.text import Text
 from tests.lsp.editor import Editor
+from tests.proofs import costly
 
 UTF8, UTF16, UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32
 BYTES: Final = {UTF8: ("utf-8", 1), UTF16: ("utf-16-le", 2), UTF32: ("utf-32-le", 4)}
@@ -68,6 +69,7 @@ def edits_of(edit: types.WorkspaceEdit) -> dict[str, list[types.TextEdit]]:
     return edits
 
 
+@costly
 @pytest.mark.parametrize("versioned", [True, False], ids=["versioned", "plain"])
 @pytest.mark.parametrize(
     ("offered", "chosen"),
@@ -124,6 +126,7 @@ def test_every_position_counts_in_the_units_that_were_agreed_on(
     load(folder, load_kinds())
 
 
+@costly
 def test_an_editor_that_cannot_create_files_is_not_offered_to_split_one(acme: Path) -> None:
     titles = []
     for versioned in (True, False):

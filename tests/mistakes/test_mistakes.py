@@ -21,7 +21,7 @@ from tests.mistakes import names, opens, pasts, shapes, texts
 from tests.mistakes.facts import difference, facts
 from tests.mistakes.mistake import Mistake
 from tests.mistakes.world import ADA, ADA_READS, BOB, Folder
-from tests.proofs import proof, spread
+from tests.proofs import costly, proof, spread
 from tests.sandbox.serving import serving
 from tests.state import azure, s3, server
 from tests.strict.proxy import strict
@@ -135,6 +135,7 @@ def urls(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
         yield (f"{BUCKETS[request.param]}/{uuid4()}",) * 2
 
 
+@costly
 def test_every_command_that_reads_works_without_any_right_to_write_and_asks_for_none(
     urls: tuple[str, str], living: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -19,6 +19,7 @@ from reconciler.model.listener import Listener
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds
+from tests.proofs import costly
 from tests.small import node, small
 from tests.transports import Through
 
@@ -117,6 +118,7 @@ def seeded(folder: Path, tree: dict[str, Any]) -> Org:
     return org
 
 
+@costly
 def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_150_readings(tmp_path: Path) -> None:
     org = seeded(tmp_path, large(1000, 50, 20))
     assert org.plan().empty
@@ -137,6 +139,7 @@ def test_what_the_state_remembers_is_read_in_two_waves_the_organization_and_ever
     assert (len(waves.waves), waves.waves[0]) == (2, 1)
 
 
+@costly
 @pytest.mark.parametrize("order", [[4, 0, 1, 2, 3], [1, 2, 3, 4, 0], [4, 3, 2, 1, 0], [0, 2, 1, 4, 3], [2, 4, 1, 3, 0]])
 def test_reordering_takes_as_many_moves_as_are_outside_the_longest_increasing_run(org: Org, order: list[int]) -> None:
     tree = small()

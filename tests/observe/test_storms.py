@@ -15,7 +15,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Action, State
 from reconciler.plan.matching.missing import AT_LEAST, SHARE
 from reconciler.resource import One
-from tests.proofs import sampled, spread, stride
+from tests.proofs import costly, sampled, spread, stride
 from tests.storms import STORMS, Record, Recorded, example, planned
 
 T = TypeVar("T")
@@ -64,6 +64,7 @@ def believable(record: Record, storm: str, transport: Recorded, address: Address
     return storm in ("empty", "cut without a word") and binding.kind in UNLISTED_TWICE
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("storm", spread(list(STORMS), 4))
 def test_one_path_alone_that_answers_strangely_makes_nothing(acme: Record, storm: str) -> None:

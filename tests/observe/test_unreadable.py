@@ -19,7 +19,7 @@ from reconciler.text.unreadable import PartlyUnreadable, UnreadableText, unreada
 from tests.harness import ORGANIZATION, Org
 from tests.odd import OddOrg
 from tests.plan.test_sections import SECTIONS, SITE, tree
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 TEAMS = f"/orgs/{ORGANIZATION}/teams"
 HALVES = {"high, escaped": b"\\ud83d", "low, escaped": b"\\uDE00", "bytes": b"\xed\xa0\xbd", "alone in the text": b"\\ud83d\\ud83d"}
@@ -136,6 +136,7 @@ def wrongly(org: Org, *failing: str, allow_replace: tuple[str, ...] = ()) -> lis
     return said
 
 
+@costly
 @pytest.mark.parametrize("name", spread(list(LISTS), 4))
 def test_a_list_that_cannot_be_read_changes_nothing_of_an_organization_as_it_is_declared(acme: Org, name: str) -> None:
     assert (wrongly(acme, name), wrongly(acme, name, allow_replace=("**",))) == ([], [])

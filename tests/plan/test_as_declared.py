@@ -24,7 +24,7 @@ from tests.plan.book import declared
 from tests.plan.edits import Page, Tree
 from tests.plan.pages import PAGES
 from tests.plan.recording import World, organization
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 PLAIN: Final = Page("plain")
 OFFLINE: Final = tuple(
@@ -77,6 +77,7 @@ def unedited() -> Desired:
 EXCUSED: Final = [page for page in OFFLINE if page.name in SERVICE_KNOWS]
 
 
+@costly
 @pytest.mark.parametrize("page", [*EXCUSED, *spread([page for page in OFFLINE if page not in EXCUSED], 20)], ids=lambda page: page.name)
 def test_files_alone_say_what_the_service_would_say(page: Page) -> None:
     tree = organization()
@@ -98,6 +99,7 @@ def test_what_is_applied_twice_changes_nothing() -> None:
     assert (proposal.changes, proposal.steps, proposal.exposures, proposal.questions) == ((), (), (), frozenset())
 
 
+@costly
 def test_a_comparison_shows_no_id_that_stands_for_an_object() -> None:
     deleted = 0
     for page in OFFLINE:

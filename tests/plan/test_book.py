@@ -21,11 +21,12 @@ from reconciler.plan.world import Decisions, Pass, Worklist, World
 from tests.plan.book import BOOK, SHOWN, page_text, pages_of, scene
 from tests.plan.edits import Page
 from tests.plan.pages import PAGES
-from tests.proofs import sampled, spread, stride, tries
+from tests.proofs import costly, sampled, spread, stride, tries
 
 KEPT = pages_of(BOOK.read_text(encoding="utf-8"))
 
 
+@costly
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in SHOWN], ids=lambda page: page.name)
 def test_the_plan_is_as_in_the_book(page: Page) -> None:
     assert page_text(page) == KEPT[page.name]
@@ -36,6 +37,7 @@ def test_the_book_has_these_pages_and_no_others() -> None:
     assert len(KEPT) == len(SHOWN)
 
 
+@costly
 @pytest.mark.parametrize("page", spread(PAGES, 60), ids=lambda page: page.name)
 def test_after_a_plan_nothing_is_left_to_send_but_what_it_says(page: Page) -> None:
     """Carried out on a model of the service, a plan leaves only what it reports as blocked, deferred or in doubt."""
@@ -51,6 +53,7 @@ def exchanged(first: Pass, second: Pass) -> tuple[Pass, ...]:
     return tuple(other.get(pass_, pass_) for pass_ in PASSES)
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("pair", INDEPENDENT, ids=lambda pair: " and ".join(pass_.__name__ for pass_ in pair))
 def test_independent_passes_may_be_exchanged(pair: tuple[Pass, Pass], monkeypatch: pytest.MonkeyPatch) -> None:

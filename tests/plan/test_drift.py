@@ -19,7 +19,7 @@ from reconciler.report.plan import summary
 from reconciler.resource import UNSET
 from tests.harness import Org, kinds
 from tests.outside import CASES, Case, drifted, edit, everything, fields, said
-from tests.proofs import proof
+from tests.proofs import costly, proof
 from tests.small import applied, described, node, settled, small
 from tests.undo.undoing import runs, undo
 
@@ -42,6 +42,7 @@ def test_what_nobody_touched_has_not_drifted(full: Org) -> None:
     assert {method for method, _ in full.requests} == {"GET"}
 
 
+@costly
 def test_edited_fields_are_the_only_drift_and_apply_sets_back_those_that_it_can(full: Org) -> None:
     cases = [case for case in CASES if case.shown is None]
     for case in cases:
@@ -320,6 +321,7 @@ def test_a_sibling_whose_order_is_ignored_is_moved_by_hand_and_no_other_is_moved
     assert [title for title in moved if title != "One"] == was
 
 
+@costly
 @pytest.mark.parametrize("pattern", ["space", "acme/space/*", "acme/**", "acme/space/one"])
 def test_a_kind_or_a_pattern_ignores_for_many(org: Org, pattern: str) -> None:
     applied(org, small(), ignoreChanges={pattern: ["title"]})

@@ -23,7 +23,7 @@ from tests.audience.moments import LEVELS as RANKS, Readers, Thing, Watched
 from tests.harness import SEED
 from tests.organizations import COLLECTIONS, CONDITIONS, LEVELS, ROLES, VISIBILITIES, Tree, below, with_readers
 from tests.outside import drifted
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.urls.worlds import admitted, served
 
 EDITS = 4
@@ -207,6 +207,7 @@ def judged(root: Path, seed: int) -> list[str]:
     return mistakes
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(ORGANIZATIONS), 3))
 def test_the_classes_of_edits_are_those_of_the_twin(tmp_path: Path, seed: int) -> None:
     assert judged(tmp_path, seed) == []

@@ -37,6 +37,7 @@ from reconciler.report.plan import forecast_text
 from tests.cli.conftest import Cli, applied_project, cli, initialised  # noqa: F401  a fixture
 from tests.effort import within
 from tests.harness import kinds
+from tests.proofs import costly
 
 Graph = dict[int, Edges]
 
@@ -184,6 +185,7 @@ def test_a_step_reported_out_of_turn_is_refused() -> None:
         schedule.fail(1)
 
 
+@costly
 @pytest.mark.parametrize("reach", [1, 10_000])
 def test_ten_thousand_steps_take_less_than_two_seconds(reach: int) -> None:
     nodes = {

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from reconciler.plan.siblings.moves import SiblingMove, moves, replay
 from tests.effort import within
+from tests.proofs import costly
 
 UNMANAGED = 100  # items from here on are not wanted
 
@@ -120,6 +121,7 @@ def test_where_nothing_is_narrow_everything_but_the_longest_rising_run_moves(cas
     assert len(case.answer()) == len(case.wanted) - longest
 
 
+@costly
 @settings(max_examples=40)
 @given(cases(size=6, mixed=False))
 def test_where_nothing_is_narrow_no_sequence_of_moves_is_shorter(case: Case) -> None:

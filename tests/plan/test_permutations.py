@@ -31,7 +31,7 @@ from reconciler.plan.world import World
 from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import TOKEN, Org
 from tests.organizations import anything
-from tests.proofs import sampled, spread, tries
+from tests.proofs import costly, sampled, spread, tries
 from tests.small import applied, small
 from tests.storms import EXAMPLE
 
@@ -115,6 +115,7 @@ class _Orders:
             yield
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(2), 1))
 def test_the_plan_of_the_example_is_the_same_in_every_order(tmp_path: Path, seed: int) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns(".reconciler"))

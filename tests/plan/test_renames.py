@@ -25,7 +25,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
 from tests.outside import drifted
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.report.made import plan_text
 from tests.small import applied, node, settled, small, verbs
 
@@ -151,6 +151,7 @@ def living(org: Org) -> Org:
 # -- exchanges ---------------------------------------------------------------------------------------------------------------------
 
 
+@costly
 @pytest.mark.parametrize("kind", spread(list(PAIRS), 4))
 def test_two_keys_are_exchanged_without_a_request_and_only_once(living: Org, kind: str) -> None:
     prefix, (a, b) = PAIRS[kind]
@@ -657,6 +658,7 @@ def printed_line(plan: Plan, address: str) -> str:
     return match[1]
 
 
+@costly
 @pytest.mark.parametrize("upside_down", [False, True])
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_a_container_with_another_key_and_title_is_probably_renamed_if_its_contents_are_declared_in_it(

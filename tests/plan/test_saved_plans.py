@@ -28,7 +28,7 @@ from reconciler.run.saved.plan_file import read
 from reconciler.run.stages import Planned, PlanSource, make, narrow
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 from tests.small import node, small
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
@@ -205,6 +205,7 @@ def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+@costly
 @sampled
 @settings(max_examples=tries(300, 20), suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
 @given(data=st.data())

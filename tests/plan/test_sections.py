@@ -23,7 +23,7 @@ from reconciler.run.operation import Limits
 from tests.apply.test_kill import Killed, killing
 from tests.harness import ORGANIZATION, Org
 from tests.plan.edits import lose
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.small import applied, described, node, small, verbs
 
 SITE = "acme/site/docs"
@@ -184,6 +184,7 @@ def test_the_first_section_has_a_default_variant_that_it_takes_in(org: Org) -> N
     assert flags["b"]
 
 
+@costly
 @pytest.mark.parametrize(
     "other",
     spread([
@@ -203,6 +204,7 @@ def test_there_and_back_leaves_nothing_over(org: Org, other: list[Any]) -> None:
     assert shown(org) == SECTIONED
 
 
+@costly
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", spread([1, 2, 3], 1))
 def test_a_run_that_dies_between_its_deletes_is_not_an_outage(tmp_path: Path, nth: int, when: str) -> None:

@@ -23,6 +23,7 @@ from reconciler.plan.world import World
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed
 from tests.harness import Org
+from tests.proofs import costly
 from tests.small import node, small
 
 KINDS = load()
@@ -208,6 +209,7 @@ def _many(count: int) -> tuple[Actual, list[Step]]:
     return actual(*objects), steps
 
 
+@costly
 def test_a_request_takes_as_long_in_a_large_organization_as_in_a_small_one() -> None:
     def seconds(count: int) -> float:
         world, steps = _many(count)

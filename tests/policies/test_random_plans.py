@@ -27,7 +27,7 @@ from reconciler.plan.planner import plan
 from reconciler.policies.judge import judge
 from reconciler.policies.planned import of_plan
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.proofs import tries
+from tests.proofs import costly, tries
 
 TODAY = date(2026, 11, 23)
 ROLES = ("admin", "edit", "read")
@@ -175,6 +175,7 @@ def _same(row: Row) -> bool:
     return all(row.before.get(name) == row.after.get(name) for name in ("title", "role", "visibility"))
 
 
+@costly
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(tries(200, 6)))
 def test_the_policies_give_what_plain_python_gives(seed: int, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Cli, applied_project
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.proofs import costly
 
 DAY = timedelta(days=1)
 OTHER = ("--sandbox", "other.db")
@@ -148,6 +149,7 @@ LOOSER = {
 }
 
 
+@costly
 @pytest.mark.parametrize(("loosen", "line"), LOOSER.values(), ids=LOOSER)
 def test_a_looser_policy_is_an_exposure_until_somebody_consents(project: Cli, loosen, line: str) -> None:  # type: ignore[no-untyped-def]
     changed(project, KEPT)

@@ -15,6 +15,7 @@ from reconciler.model.policy import Source
 from reconciler.rehearsal.access import AccessMoments, during
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
 
 SALARIES = "acme/space/salaries"
@@ -48,6 +49,7 @@ def test_what_may_be_read_for_one_request_only_is_refused_with_its_moment(cli: C
     assert document["divergences"] == []
 
 
+@costly
 @pytest.mark.parametrize("reader", ["agent", {"claims": {}}, {"claims": {"staff": True}}, {"role": "read"}, {"role": "guest"}])
 def test_every_reader_of_a_test_is_asked_as_it_is_described(cli: Cli, reader: Any) -> None:
     document = _rehearsed(cli, [{"as": reader, "mustNotSee": [SALARIES]}], HIDDEN, code=exits.REFUSED if reader != "agent" else exits.DONE)

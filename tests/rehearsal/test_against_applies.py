@@ -19,6 +19,7 @@ from reconciler.rehearsal.moments import SeenMoment, SeenReading
 from reconciler.sandbox.sites.moment import ReadBy
 from tests.cli.conftest import Cli
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
+from tests.proofs import costly
 from tests.rehearsal.watched import Counting, Watched, counted, watching
 
 ROLES = ("guest", "read", "comment", "edit", "review", "create", "admin")
@@ -187,6 +188,7 @@ def _again(service: Counting, saved: Path) -> None:
         shutil.copy(saved / name, folder)
 
 
+@costly
 @pytest.mark.parametrize("number", range(4))
 def test_a_rehearsal_shows_what_an_apply_leads_to_wherever_it_stops(tmp_path: Path, number: int) -> None:
     _agrees(tmp_path, number, 1)

@@ -15,12 +15,13 @@ from reconciler import exits
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.rehearsal.copying import LivingAnswers, read_living
-from reconciler.sandbox import living
+from reconciler.sandbox import copies
 from reconciler.sandbox.app import create_app
 from tests.certificates import IDP, pem
 from tests.cli.conftest import Cli, cli as cli
 from tests.harness import BASE, Org, Still, failing_at, kinds, recording
 from tests.organizations import ORGANIZATION, SERVICE, TOKEN, pair, project, with_readers
+from tests.proofs import costly
 from tests.transports import Through, between
 
 CONTROL = "control"
@@ -32,7 +33,7 @@ def _read(app: object, token: str, *, sent: list[tuple[str, str]] | None = None,
         asked = between(httpx2.ASGITransport(app), recording(sent if sent is not None else []))
         transport = between(asked, failing_at(failing))
         async with Reader(ClientSettings(BASE, token), transport=Through(transport), clock=Still()) as reader:
-            return await read_living(reader, kinds(), [ORGANIZATION], lambda answers: living.wanted(answers, content=True, max_pages=100))
+            return await read_living(reader, kinds(), [ORGANIZATION], lambda answers: copies.wanted(answers, content=True, max_pages=100))
 
     return asyncio.run(read())
 
@@ -50,17 +51,18 @@ def _same_answers(folder: Path, seed: int) -> None:
     org = _applied(folder, seed)
     sent: list[tuple[str, str]] = []
     original = _read(org.app, TOKEN, sent=sent)
-    export = living.copied(ORIGIN, original.answers)
-    living.write_copy(folder / "copy.db", export)
+    export = copies.copied(ORIGIN, original.answers)
+    copies.write_copy(folder / "copy.db", export)
     copy = create_app(folder / "copy.db", control_token=CONTROL)
     copy.state.service.store.set_meta("clock", org.app.state.service.store.meta("clock"))
     again = _read(copy, CONTROL)
     assert {method for method, _ in sent} == {"GET"}
     assert original.unread == again.unread == ()
     assert again.answers == original.answers
-    assert living.copied(ORIGIN, again.answers) == export, "a copy of the copy is another one"
+    assert copies.copied(ORIGIN, again.answers) == export, "a copy of the copy is another one"
 
 
+@costly
 @pytest.mark.parametrize("seed", range(6))
 def test_a_copy_gives_every_answer_that_the_original_gives(tmp_path: Path, seed: int) -> None:
     _same_answers(tmp_path, seed)
@@ -76,7 +78,7 @@ def test_a_copy_of_a_random_organization_gives_every_answer_that_the_original_gi
 def test_a_copy_makes_the_plan_of_the_original(tmp_path: Path) -> None:
     org = _applied(tmp_path, 1)
     org.write(pair(random.Random(1))[1])
-    living.write_copy(tmp_path / "copy.db", living.copied(ORIGIN, _read(org.app, TOKEN).answers))
+    copies.write_copy(tmp_path / "copy.db", copies.copied(ORIGIN, _read(org.app, TOKEN).answers))
     planned = org.plan()
     original, org.app = org.app, create_app(tmp_path / "copy.db", control_token=TOKEN)
     assert org.plan() == planned
@@ -87,7 +89,7 @@ def test_what_cannot_be_read_is_named_and_nothing_else_is_missing(tmp_path: Path
     read = _read(_applied(tmp_path, 1).app, TOKEN, failing=("pages", "saml"))
     assert any("saml" in sentence for sentence in read.unread)
     assert any("content/pages" in sentence for sentence in read.unread)
-    assert {entry["kind"] for entry in living.copied(ORIGIN, read.answers)["objects"]} >= {"space", "site", "member"}
+    assert {entry["kind"] for entry in copies.copied(ORIGIN, read.answers)["objects"]} >= {"space", "site", "member"}
 
 
 def test_a_copy_holds_stand_ins_for_secrets_and_keeps_titles(tmp_path: Path) -> None:
@@ -100,8 +102,8 @@ def test_a_copy_holds_stand_ins_for_secrets_and_keeps_titles(tmp_path: Path) -> 
         for item in org.items(f"/orgs/{ORGANIZATION}/sites/{site['id']}/share-links")
     ]
     keys = [link["urls"]["published"].partition("?key=")[2] for link in links]
-    export = living.copied(ORIGIN, _read(org.app, TOKEN).answers)
-    text = json.dumps(living.without_secrets(export), ensure_ascii=False)
+    export = copies.copied(ORIGIN, _read(org.app, TOKEN).answers)
+    text = json.dumps(copies.without_secrets(export), ensure_ascii=False)
     assert keys
     certificates = [entry["data"]["certificate"] for entry in export["objects"] if entry["kind"] == "saml"]
     assert certificates
@@ -115,7 +117,7 @@ def test_a_copy_holds_stand_ins_for_secrets_and_keeps_titles(tmp_path: Path) -> 
 def test_permissions_that_the_token_lacks_are_lacking_in_the_copy(tmp_path: Path) -> None:
     reader = {"token": "token-of-grace", "member": "usr_grace", "access": "read"}
     read = _read(Org(tmp_path, seed={**SERVICE, "tokens": [*SERVICE["tokens"], reader]}).app, "token-of-grace")
-    living.write_copy(tmp_path / "copy.db", living.copied(ORIGIN, read.answers))
+    copies.write_copy(tmp_path / "copy.db", copies.copied(ORIGIN, read.answers))
     again = _read(create_app(tmp_path / "copy.db", control_token=CONTROL), CONTROL)
     path = f"/orgs/{ORGANIZATION}"
     assert read.answers[path]["permissions"]["admin"] is False
@@ -127,7 +129,7 @@ def test_the_copy_of_a_service_with_other_urls_shows_them(tmp_path: Path) -> Non
     answers = json.loads(json.dumps(_read(org.app, TOKEN).answers))
     site = answers[f"/orgs/{ORGANIZATION}/sites"][0]
     site["urls"]["published"] = f"https://docs.example.com/{site['basename']}"
-    living.write_copy(tmp_path / "copy.db", living.copied(ORIGIN, answers))
+    copies.write_copy(tmp_path / "copy.db", copies.copied(ORIGIN, answers))
     org.app = create_app(tmp_path / "copy.db", control_token=TOKEN)
     path = f"/orgs/{ORGANIZATION}/sites/{site['id']}"
     assert org.call("GET", path)["urls"]["published"] == site["urls"]["published"]

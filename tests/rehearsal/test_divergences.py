@@ -18,6 +18,7 @@ from reconciler.run import applying, opened
 from reconciler.run.stages import Planned, make
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import pair, project, with_readers
+from tests.proofs import costly
 from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -110,6 +111,7 @@ def test_a_planner_that_is_right_differs_in_nothing(changed: Cli) -> None:
     assert document["urls"]["moved"]
 
 
+@costly
 @pytest.mark.parametrize("sort", MISTAKES)
 def test_a_mistake_of_the_planner_is_reported_with_all_that_a_report_needs(
     changed: Cli, monkeypatch: pytest.MonkeyPatch, sort: str
@@ -135,6 +137,7 @@ def test_a_request_of_the_second_plan_that_nobody_announced_is_a_defect(changed:
 # -- what is right stays quiet -----------------------------------------------------------------------------------------------------
 
 
+@costly
 @pytest.mark.parametrize("name", EXAMPLED)
 def test_no_example_differs(cli: Cli, name: str) -> None:
     """All but that with secrets, which requires a program."""
@@ -176,6 +179,7 @@ def _differs_in_nothing(cli: Cli, number: int) -> None:
     assert document["divergences"] == [], number
 
 
+@costly
 @pytest.mark.parametrize("number", [8, 15])
 def test_a_random_edit_differs_in_nothing(cli: Cli, number: int) -> None:
     _differs_in_nothing(cli, number)

@@ -17,7 +17,7 @@ import pytest
 from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli, prepared
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.rehearsal.test_handbook import HANDBOOK, SANDBOX
 
 COMMAND = [sys.executable, "-m", "reconciler", "rehearse", "handbook/reorganized.yaml", *SANDBOX]
@@ -71,6 +71,7 @@ def _left(cli: Cli) -> list[Path]:
     return list((cli.root / "tmp").iterdir())
 
 
+@costly
 @pytest.mark.parametrize("part", MOMENTS)
 def test_a_killed_rehearsal_leaves_the_service_and_the_state_as_they_were(living: Cli, part: float) -> None:
     before = _holds(living)
@@ -80,6 +81,7 @@ def test_a_killed_rehearsal_leaves_the_service_and_the_state_as_they_were(living
     assert [folder for folder in _left(living) if stat.S_IMODE(folder.stat().st_mode) != 0o700] == []
 
 
+@costly
 @pytest.mark.parametrize("part", MOMENTS)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_rehearsal_that_is_asked_to_end_removes_its_copy(living: Cli, number: signal.Signals, code: int, part: float) -> None:

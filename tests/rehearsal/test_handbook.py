@@ -8,11 +8,13 @@ from pathlib import Path
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
 SANDBOX = ("--sandbox", "handbook.db")
 
 
+@costly
 def test_the_reorganization_of_the_handbook_shows_everything_that_a_rehearsal_can_show(cli: Cli) -> None:
     shutil.copytree(HANDBOOK, cli.root / "handbook")
     cli("apply", "handbook", *SANDBOX, "--yes", "--allow-exposure", "**", code=exits.DONE)

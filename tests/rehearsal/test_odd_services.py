@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.organizations import TOKEN
+from tests.proofs import costly
 from tests.rehearsal.service import LivingService, serving
 from tests.rehearsal.test_against_applies import ALL, APPLY, _trees, _write
 
@@ -118,6 +119,7 @@ def _names_what_is_odd(folder: Path, sort: str, number: int) -> bool:
         return any(assumption in sentence for sentence in named)
 
 
+@costly
 @pytest.mark.parametrize("sort", ODD)
 def test_what_an_odd_service_does_otherwise_is_named(tmp_path: Path, sort: str) -> None:
     assert _names_what_is_odd(tmp_path / "1", sort, SEEDS[sort])

@@ -19,6 +19,7 @@ from reconciler.rehearsal.serving import preview_app
 from reconciler.report.preview.page import in_script, policy
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.rehearsal.previewed import HOSTILE, SANDBOX, PreviewFile, applied, changed, tree, write, written
 
 PORT = 4321
@@ -86,6 +87,7 @@ def test_titles_and_texts_cannot_become_markup(living: Cli) -> None:
     assert set(in_script(HOSTILE + "\u2028&")) & set("<>&\u2028") == set()
 
 
+@costly
 def test_page_texts_are_in_the_file_only_if_asked_for_and_only_so_many(living: Cli) -> None:
     assert written(living).data["texts"] is None
     texts = written(living, "--content").data["texts"]
@@ -102,6 +104,7 @@ def test_the_key_of_a_share_link_is_nowhere(living: Cli) -> None:
     assert not any(key in html for key in keys)
 
 
+@costly
 def test_the_html_report_is_the_page_and_needs_nothing_else(living: Cli) -> None:
     html = written(living).html
     assert living("rehearse", ".", *SANDBOX, "--format", "html", code=exits.DONE).stdout[:200] == html[:200]

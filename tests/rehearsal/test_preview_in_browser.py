@@ -25,6 +25,7 @@ from reconciler.report.rehearsal import rehearsal_document
 from tests import browser, processes
 from tests.cli.conftest import Cli, cli as cli
 from tests.plan.edits import NOW
+from tests.proofs import costly
 from tests.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Opened:
         self.context.close()
 
 
+@costly
 @pytest.mark.parametrize(
     ("scheme", "width"),
     [
@@ -226,6 +228,7 @@ def test_the_keyboard_alone_opens_a_site_a_reader_and_a_page(chromium: Browser, 
         assert "Differences for agents" in opened.page.inner_text("main")
 
 
+@costly
 def test_a_served_page_reads_texts_of_pages_when_they_are_opened(chromium: Browser, served: str) -> None:
     base = served.partition("/open/")[0]
     context = chromium.new_context()

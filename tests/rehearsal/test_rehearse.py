@@ -16,6 +16,7 @@ from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import ORGANIZATION, project
+from tests.proofs import costly
 from tests.rehearsal.watched import watching
 
 Tree = dict[str, Any]
@@ -207,6 +208,7 @@ def test_a_change_that_the_saved_plan_does_not_show_is_not_rehearsed(living: Cli
     assert "acme/space/guides" in done.stderr
 
 
+@costly
 @pytest.mark.parametrize("why", ["files", "reading", "used", "elsewhere"])
 def test_a_stale_plan_is_refused_as_apply_refuses_it(living: Cli, why: str) -> None:
     tree = _tree(title="Documentation")

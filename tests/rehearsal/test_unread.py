@@ -14,6 +14,7 @@ from reconciler.report.preview.first_screen import rendered
 from tests.cli.conftest import Cli
 from tests.harness import Still
 from tests.organizations import TOKEN, Tree
+from tests.proofs import costly
 from tests.rehearsal.service import LivingService, serving
 from tests.rehearsal.test_against_applies import ALL, APPLY, _write
 from tests.rehearsal.test_rehearse import _tree
@@ -88,6 +89,7 @@ def _knows_what_it_lacks(folder: Path, number: int | None, ends: str = "") -> No
             assert service.writes == []
 
 
+@costly
 @pytest.mark.parametrize("ends", ["/content/pages", "/share-links"])
 def test_a_list_that_cannot_be_read_is_unknown_in_the_copy(tmp_path: Path, ends: str) -> None:
     _knows_what_it_lacks(tmp_path, None, ends)

@@ -15,6 +15,7 @@ from reconciler import exits
 from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import TOKEN, Tree, with_readers
+from tests.proofs import costly
 from tests.rehearsal.service import LivingService, serving
 from tests.rehearsal.test_against_applies import ALL, APPLY, _write
 from tests.rehearsal.test_rehearse import _tree, _write as write
@@ -65,6 +66,7 @@ def _agrees(folder: Path, number: int) -> None:
         assert document["moments"][-1]["deadUrls"] == len({url for _, url in closed})
 
 
+@costly
 @pytest.mark.parametrize("number", [3])
 def test_a_url_is_closed_to_those_who_no_longer_get_it_over_http(tmp_path: Path, number: int) -> None:
     _agrees(tmp_path, number)
@@ -123,6 +125,7 @@ def _site(basename: str, visibility: str, *, active: bool = True) -> Tree:
     return {"title": "Docs", "visibility": visibility, "published": True, "basename": basename, "structure": structure, **links}
 
 
+@costly
 @pytest.mark.parametrize("new", ["other", "partners"])
 @pytest.mark.parametrize(
     ("visibility", "other"),

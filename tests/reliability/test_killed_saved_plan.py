@@ -7,7 +7,7 @@ import shutil
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Boundaries:
             Writer.send = real  # type: ignore[method-assign]
 
 
-def killed(cli: Cli, fatal: int, *words: str, sort: type[Boundaries] = Boundaries) -> int:
+def killed(cli: Cli, fatal: int, *words: str, sort: Callable[[int], Boundaries] = Boundaries) -> int:
     """Run it in a process of its own that dies at a boundary; the boundaries it passed, negative where it was killed."""
     ours, theirs = os.pipe()
     pid = os.fork()

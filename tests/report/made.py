@@ -131,7 +131,7 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinf
 
 def outcome_text(outcome: Outcome) -> tuple[Span, ...]:
     """An outcome as a screen shows it."""
-    return sheet_text(outcome_sheet(outcome, withheld=False))
+    return sheet_text(outcome_sheet(outcome, not_applied=False))
 
 
 def drift_text(drift: Drift) -> tuple[Span, ...]:

@@ -24,6 +24,7 @@ from reconciler.run.saved import plan_file
 from reconciler.state import StateScope, Store
 from tests.documents import valid, validator
 from tests.effort import within
+from tests.proofs import costly
 from tests.report.made import at, change, delta, outcome, plan, result, the_example
 
 NOW = datetime(2026, 11, 21, 8, 0, 30, 5, tzinfo=timezone(timedelta(hours=1)))
@@ -137,6 +138,7 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
     assert (document["steps"][0]["error"], document["steps"][0]["cause"]) == (None, None)
 
 
+@costly
 def test_every_schema_is_a_schema_and_the_one_that_is_checked_in() -> None:
     for name, schema in schemas().items():
         jsonschema.Draft202012Validator.check_schema(schema)

@@ -21,6 +21,7 @@ from reconciler.resource import UNSET
 from tests.plan.book import scene
 from tests.plan.edits import NOW
 from tests.plan.pages import PAGES
+from tests.proofs import costly
 from tests.report.made import at, change, delta, plan
 
 
@@ -46,6 +47,7 @@ def exposure(address: str, *readers: str, **words: object) -> Exposure:
     return Exposure(place, place.kind or "organization", readers=readers, id="RC-more-readers", **words)  # type: ignore[arg-type]
 
 
+@costly
 def test_every_object_is_in_one_place_in_all_plans() -> None:
     several = 0
     for name, made in plans().items():

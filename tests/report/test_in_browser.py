@@ -18,6 +18,7 @@ from reconciler.report.site import site_sheet
 from reconciler.resource import UNSET
 from tests import browser
 from tests.plan.edits import NOW
+from tests.proofs import costly
 from tests.report.made import at, change, delta, plan, site_page
 from tests.report.test_gathering import broken, exposure
 from tests.report.test_pages import drifted
@@ -54,6 +55,7 @@ def chromium() -> Iterator[Browser]:
         yield started
 
 
+@costly
 @pytest.mark.parametrize(
     ("scheme", "width"),
     [("dark", 360), *(pytest.param(scheme, width, marks=pytest.mark.proof) for scheme in ("light", "dark") for width in (360, 768, 1440))],

@@ -30,6 +30,7 @@ from reconciler.report.sheet import Sheet
 from reconciler.text.pages import pages
 from tests import browser
 from tests.contains import assert_contains
+from tests.proofs import costly
 from tests.report.made import at, change, delta, outcome, plan, result, step, the_example
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -147,6 +148,7 @@ def test_a_page_is_well_formed_fetches_nothing_and_runs_nothing(sheet: Sheet) ->
     assert "\u202e" not in text
 
 
+@costly
 def test_the_picture_shows_what_the_summary_says(tmp_path: Path) -> None:
     file = tmp_path / "drift.html"
     file.write_text(html(drift_sheet(drifted())), encoding="utf-8")

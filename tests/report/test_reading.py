@@ -18,7 +18,7 @@ from reconciler.report.reading import FORMATS, sheet_of
 from reconciler.report.schemas.documents import DOCUMENTS, problem, schemas
 from reconciler.report.sheet import Sheet, SheetEntry, Weight
 from tests.contains import assert_contains
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 from tests.report.comment.made import EVIL
 
 FOLDER = Path(__file__).parent / "documents_of_0_1"
@@ -210,6 +210,7 @@ def value(schema: Mapping[str, Any], random: Random, definitions: Mapping[str, A
             return random.choice([None, 7, "(sensitive)", random.choice(EVIL), [1, "a"], {"a": {"b": [1, {"c": None}]}}, [{"x": 1}], {}])
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("name", ["plan", "saved-plan", "outcome", "drift", "findings"])
 def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reconciler.resource import Place
 from reconciler.resource.requests import Reading
+from tests.proofs import costly
 
 PACKAGE = Path(__file__).parents[2] / "reconciler"
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "resource")
@@ -35,6 +36,7 @@ def switches(tree: ast.AST) -> Iterator[int]:
             yield node.lineno  # type: ignore[attr-defined]
 
 
+@costly
 def test_no_place_and_no_reading_is_asked_for_its_class() -> None:
     texts = [(path, path.read_text(encoding="utf-8")) for path in OUTSIDE]
     asking = [

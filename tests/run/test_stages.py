@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.run.stages import STAGES, narrow
 from tests.organizations import ORGANIZATION, SEED
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.urls.reorganization import Site
 from tests.urls.test_page_urls import SPACES, section, tree
 from tests.urls.worlds import reorganized, seed_of, world
@@ -27,6 +27,7 @@ def reorganized_site(root: Path, seed: int) -> Site:
     return org
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(40), 4))
 def test_a_plan_for_fewer_addresses_is_the_same_whether_it_was_narrowed_or_made_so(tmp_path: Path, seed: int) -> None:
     org = reorganized_site(tmp_path, seed)

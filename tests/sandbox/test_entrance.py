@@ -18,6 +18,7 @@ import pytest
 
 from reconciler.sandbox.header import SECRET
 from tests import browser, processes
+from tests.proofs import costly
 from tests.sandbox.served.organizations import looked_at
 from tests.sandbox.serving import SERVE
 
@@ -90,6 +91,7 @@ def text(context: BrowserContext, url: str) -> str:
     return page.inner_text("body")
 
 
+@costly
 def test_the_link_opens_every_page_and_no_other_port_gets_the_cookie(chromium: Browser, terminal: Terminal) -> None:
     context = chromium.new_context()
     page = context.new_page()
@@ -151,6 +153,7 @@ def test_the_cookie_acts_for_nobody_and_is_worth_nothing_elsewhere(terminal: Ter
         assert client.get(f"{root}/", headers={**cookie, "Host": "evil.example"}).status_code == 403
 
 
+@costly
 def test_programs_use_a_token_and_stay_the_reader_that_they_name(terminal: Terminal) -> None:
     with httpx2.Client(base_url=terminal.url) as client:
         for headers in (

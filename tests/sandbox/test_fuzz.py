@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from reconciler.sandbox import control
 from reconciler.sandbox.app import GROUPS
+from tests.proofs import costly
 from tests.sandbox.box import ADA, BASE, CONTROL, Box
 from tests.sandbox.world import World
 
@@ -124,6 +125,7 @@ async def _try_all(world: World, cases: list[tuple[str, str, Any, dict[str, str]
             _check(await client.get(f"/v1/orgs/org_a/{path}", headers={"Authorization": f"Bearer {ADA}"}))
 
 
+@costly
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), order=st.integers(0, 2**32))
 def test_random_requests_to_every_route_never_answer_500(

@@ -16,6 +16,7 @@ from reconciler.sandbox.server import embedded
 from tests import browser
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
+from tests.proofs import costly
 from tests.sandbox.box import SEED, Box
 
 
@@ -90,6 +91,7 @@ def test_writes_are_remembered_by_the_file(box: Box) -> None:
     assert "PATCH /v1/spaces/spc_root 200" in words(shown(box))
 
 
+@costly
 def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
     whole = Sketch.whole

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from reconciler.sandbox.app import GROUPS, Sandbox, create_app
 from reconciler.sandbox.table import reading_of
-from tests.proofs import proof, sampled, stride, tries
+from tests.proofs import costly, proof, sampled, stride, tries
 from tests.sandbox.box import ADA, BASE, CONTROL
 from tests.sandbox.test_fuzz import ROUTES
 from tests.sandbox.world import World
@@ -165,6 +165,7 @@ CASES: Final = [
 ]
 
 
+@costly
 @pytest.mark.parametrize(("operation", "mode"), CASES)
 def test_no_check_of_schemathesis_fails(template: World, tmp_path: Path, operation: str, mode: GenerationMode) -> None:
     world = template.copied(tmp_path)

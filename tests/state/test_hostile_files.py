@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from tests.cli.conftest import Cli, applied_project
+from tests.proofs import costly
 
 ENDLESS: Final = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 TABLES: Final = ("reconciler_schema", "states", "bindings", "fields", "runs", "leases", "journal", "page_trees")
@@ -142,6 +143,7 @@ def test_pages_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
     assert "[RC-state-damaged]" in cli("history", "p", code=1).stderr
 
 
+@costly
 def test_pages_of_a_sandbox_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
     in_circles(cli.root / SANDBOX, "siblings")
     assert "[RC-sandbox-cannot-run]" in cli("sandbox", "export", "--db", SANDBOX, code=1).stderr

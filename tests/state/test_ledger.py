@@ -10,10 +10,11 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.model import FormerUrl, PageUrl, RecordedUrls
-from reconciler.model.ledger import SiteLedger
+from reconciler.model.ledger import CLOSED, SiteLedger
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
+from tests.proofs import costly
 from tests.state.conftest import OpenStore
 from tests.state.examples import WHO
 
@@ -72,7 +73,7 @@ def test_a_site_that_is_no_longer_published_ends_its_urls_alone(store: Store) ->
     recorded(store, {DOCS: site("1", {"/a": "p1"}), BLOG: site("1", {"/n": "p9"}, of=BLOG)})
     recorded(store, {DOCS: site("2", {"/a": "p1", "/n": "p9"})}, BLOG)
     assert (paths(store), paths(store, ended=True)) == (["/a", "/n"], ["/n"])
-    assert store.url_digests() == {DOCS: "2"}
+    assert store.url_digests() == {DOCS: "2", BLOG: CLOSED}
     assert (paths(store, of="acme/site/blog", ended=True), paths(store, of="acme/site/blog")) == (["/n"], [])
 
 
@@ -110,6 +111,7 @@ def test_the_ledger_raises_the_serial_because_a_push_would_lose_it(store: Store)
     assert store.read().serial > serial
 
 
+@costly
 def test_more_records_than_are_read_at_once_come_in_order(store: Store) -> None:
     recorded(store, {DOCS: site("1", {f"/{number:05}": f"p{number}" for number in range(45_000)})})
     records = paths(store)

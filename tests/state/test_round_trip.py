@@ -25,7 +25,7 @@ from reconciler.errors import StateError
 from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
 from reconciler.resource import UNSET
 from reconciler.state import IntentEnding, Journal, StateScope, Store
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
 from tests.state.strategies import bindings, intents
@@ -241,6 +241,7 @@ def changes(random: Random) -> dict[str, Any]:
     return {name: change for name, change in all_changes.items() if random.random() < (0.5 if name in ("sent", "seen") else 0.1)}
 
 
+@costly
 @sampled
 @pytest.mark.parametrize("seed", range(tries(40, 8)))
 def test_whatever_happens_between_the_state_has_what_was_said_last(tmp_path: Path, seed: int) -> None:

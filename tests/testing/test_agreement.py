@@ -16,11 +16,12 @@ from reconciler.sandbox.sites.readers import Reader
 from tests.audience.moments import Watched
 from tests.harness import kinds
 from tests.organizations import CONDITIONS, with_readers
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 CLAIMS = [{}, {"staff": True}, {"partner": True}, {"staff": True, "partner": True}]
 
 
+@costly
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", spread(range(200), 6))
 def test_the_twin_and_the_model_agree_on_every_reader_of_every_object(tmp_path: Path, seed: int) -> None:

@@ -16,7 +16,7 @@ from reconciler.kinds import load
 from reconciler.testing import keys
 from reconciler.testing.schema import schema
 from tests.cli.conftest import Cli, cli as cli
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.testing.test_wrong_files import WRONG
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +26,7 @@ NAMES = sorted(path.name for path in EXAMPLES.iterdir())
 VALIDATOR = jsonschema.Draft202012Validator(schema(load()))
 
 
+@costly
 def test_the_tests_of_the_page_pass(cli: Cli) -> None:
     shutil.copytree(EXAMPLES / "acme", cli.root / "acme")
     blocks = [text for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE) if "\ntests:" in f"\n{text}"]
@@ -37,6 +38,7 @@ def test_the_tests_of_the_page_pass(cli: Cli) -> None:
     assert result.exit_code == exits.DONE, result.stdout + result.stderr
 
 
+@costly
 @pytest.mark.parametrize("name", spread(NAMES, 4))
 def test_each_example_has_tests_that_pass(cli: Cli, name: str) -> None:
     result = cli("test", EXAMPLES / name, "--parallel", "1", "--format", "json")

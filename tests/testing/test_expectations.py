@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.testing.projects import mismatches, outcome, small
 
 HOLDS = """\
@@ -174,6 +175,7 @@ tests:
 """
 
 
+@costly
 def test_an_apply_without_consent_is_refused_as_apply_yes_is(cli: Cli) -> None:
     document = outcome(small(cli), REFUSED, code=exits.FAILED)
     assert [test["passed"] for test in document["tests"]] == [True, False, False, False, True]

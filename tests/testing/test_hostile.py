@@ -10,7 +10,8 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
-from tests.testing.projects import mismatches, outcome, small
+from tests.proofs import costly
+from tests.testing.projects import PROJECT, mismatches, outcome, small
 
 SEED = """\
 organizations: [{id: org_acme, title: Acme}]
@@ -19,7 +20,7 @@ spaces: [{organization: org_acme, id: spc_blank, title: Blank}]
 collections: [{organization: org_acme, id: col_people, title: People}]
 """
 FILES = [
-    ("{seed: ../secret.yaml}", "is outside the project; a test reads files of its own folder"),
+    ("{seed: ../secret.yaml}", "is outside the project; copy it there; a test reads files of its own folder"),
     ("{seed: /etc/passwd}", "is outside the project"),
     ("{seed: ~/secret.yaml}", "is not a path inside the project"),
     ("{seed: .hidden.yaml}", "begins with a dot"),
@@ -64,6 +65,17 @@ def test_expressions_of_a_test_read_files_of_its_own_folder_only(cli: Cli) -> No
     assert 'file("../secret.txt") is outside the project' in result.stderr
     assert "--allow-file" not in result.stderr, "no option of this command"
     assert "swordfish" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("file", ["../secret.txt", "link.txt"])
+def test_a_file_outside_a_tested_project_has_a_way_that_the_command_knows(cli: Cli, tmp_path: Path, file: str) -> None:
+    project = PROJECT.replace("title: Manual", f"title: '${{{{ file(\"{file}\") }}}}'")
+    small(cli, project=project).write("tests/it.yaml", "tests: [{name: a, expect: [{plan: empty}]}]")
+    (tmp_path.parent / "secret.txt").write_text("swordfish")
+    os.symlink(tmp_path.parent / "secret.txt", cli.root / "link.txt")
+    result = cli("test", ".", "--parallel", "1", code=exits.WRONG)
+    assert "outside the project; copy it there" in result.stderr
+    assert "--allow-file" not in result.stderr, "no option of this command"
 
 
 def test_a_snapshot_is_neither_read_nor_written_through_a_link(cli: Cli) -> None:
@@ -121,6 +133,7 @@ def test_a_run_leaves_nothing_behind(cli: Cli, tmp_path_factory: pytest.TempPath
 NAMES = ["x\n::error::owned", "\x1b[31mred", "‮abc", "a" * 5000, "${{ vars.brand }}", "<failure/>]]>"]
 
 
+@costly
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_name_stays_text_in_every_format(cli: Cli, name: str) -> None:
     small(cli).write("tests/it.yaml", f"tests: [{{name: {json.dumps(name)}, steps: [], expect: [{{plan: empty}}]}}]")

@@ -17,6 +17,7 @@ from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.server import embedded
 from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.testing.projects import PROJECT, mismatches, outcome, small
 
 SPELLINGS = (
@@ -73,6 +74,7 @@ tests:
 """
 
 
+@costly
 def test_nothing_that_was_deleted_meets_an_expectation(cli: Cli) -> None:
     document = outcome(small(cli), DELETED, code=exits.FAILED)
     assert {line for line, *_ in mismatches(document)} == set(range(5, 12)), mismatches(document)
@@ -190,6 +192,7 @@ GUARDED: dict[str, Any] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("cause", GUARDED)
 def test_an_apply_with_every_consent_is_refused_by_no_guard(cli: Cli, cause: str) -> None:
     """The default is `consent: all`; with `none`, the same apply is refused by this guard."""

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli
+from tests.proofs import costly
 from tests.testing.projects import small
 
 MANY = """\
@@ -53,6 +54,7 @@ def test_tests_examples_of_policies_and_access_are_run(cli: Cli) -> None:
     assert names(whole(cli), ".") == EVERYTHING
 
 
+@costly
 def test_tests_are_selected_by_file_folder_and_name(cli: Cli) -> None:
     whole(cli)
     assert names(cli, "tests/many.yaml") == EVERYTHING[3:]
@@ -79,6 +81,7 @@ def test_an_access_that_does_not_hold_on_a_twin_fails(cli: Cli) -> None:
     assert messages[0].startswith("apply was refused: the plan violates 1 rule: access anyone")
 
 
+@costly
 def test_the_same_tests_give_the_same_result_in_any_order_and_number(cli: Cli) -> None:
     whole(cli)
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
+from reconciler.config.secrets.secrets import _FRAME
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
+from reconciler.lint.rules import _LOOKALIKE
+from reconciler.lsp.completion import _MEMBER, WRITTEN_MAX
 from reconciler.lsp.place import _EMPTY
 from reconciler.mcp.owners import Owners
 from reconciler.model import Source
+from reconciler.text.certificate import has_private_key, without_private_keys
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem
 from reconciler.urls.redirects import url_matches
+from reconciler.yamltext.entries import _REMARK
 from tests.cli.conftest import Cli
-from tests.effort import calls
+from tests.effort import calls, within
 from tests.sources import PACKAGE, dotted, nodes, package
 
 SEEDS = range(20)
@@ -93,6 +98,33 @@ def test_a_hostile_pattern_of_urls_and_of_owners_takes_few_steps(tmp_path: Path)
 def test_a_hostile_line_in_the_editor_is_read_once(line: str) -> None:
     assert _EMPTY.match(line + " x") is None
     assert _EMPTY.match("&a !b  # c") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-----BEGIN PRIVATE KEY-----" + "A: " * 300,
+        "-----BEGIN PRIVATE KEY-----A: " * 5_000,
+        "--- BEGIN PRIVATE KEY BLOCK ---Z:a" * 5_000,
+        "---BEGIN PRIVATE KEY---" + "\\n" * 100_000,
+    ],
+)
+def test_a_text_that_looks_like_many_keys_is_looked_through_once(text: str) -> None:
+    assert not within(2, lambda: has_private_key(text))
+    assert within(2, lambda: without_private_keys(f"{text}\n-----BEGIN PRIVATE KEY-----\nProc-Type: 4\n\n{'a' * 40}")).endswith("hidden)")
+
+
+@pytest.mark.parametrize(
+    ("find", "text"),
+    [
+        (_LOOKALIKE.search, "{{ vars." + "a" * 200_000),
+        (_REMARK.match, " " * 200_000 + "x"),
+        (_FRAME.search, "x" + " " * 200_000 + "x"),
+        (_MEMBER.search, ("secrets." * 200_000)[-WRITTEN_MAX:] + " "),
+    ],
+)
+def test_a_long_line_is_looked_through_once(find: Callable[[str], object], text: str) -> None:
+    assert within(2, lambda: find(text)) is None
 
 
 def nested(folder: Path, depth: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import re
 from dataclasses import replace
 
@@ -42,6 +43,8 @@ CALLS = (
 )  # fmt: skip
 CALLED = re.compile(r"(?<!\w)@\S|@(everyone|here|channel|all\b)|<\S|://|\]\(|\]:|www\.\w", re.IGNORECASE)
 
+REFERENCE = re.compile(r"(?<!\w)@\w|[#!~&]\w|(?<!\S)[$%][\w\"]|GH-\d|[\[*]\w+:|://|www\.", re.IGNORECASE)
+
 
 @pytest.mark.parametrize("text", ORDERS)
 def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) -> None:
@@ -51,6 +54,13 @@ def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) 
     message = AcceptedDrift("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
     assert OBEYED.search(message) is None, message
     assert len(message.splitlines()) == 9, "each text is on a line of its own"
+
+
+@pytest.mark.parametrize("text", [*ORDERS, *CALLS, "%12", '%"next"', "*iteration:4", "~label", "[vulnerability:1]"])
+def test_no_forge_finds_a_reference_in_what_a_comment_shows(text: str) -> None:
+    shown = html.unescape(escape.markdown(text))
+    assert REFERENCE.search(shown) is None, shown
+    assert shown.replace("\u200b", "") == text
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import pytest
 from reconciler.text.redact import MASK, Mask
 from reconciler.text.spellings import Spellings
 from tests.effort import within
+from tests.proofs import costly
 
 SECRET: Final = 'gb_Pa$s "wörd"/7f3A+9qZ\\wK2&x<y>=e~end'
 RAW: Final = SECRET.encode()
@@ -102,6 +103,7 @@ SPELLINGS: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("where", ["{}", "before {} after", '{{"a": "{}"}}', "<p>{}</p>", "a\n{}\nb", "x={}&y=1"])
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_a_secret_is_masked_in_every_spelling(name: str, where: str) -> None:
@@ -175,6 +177,7 @@ def test_the_quick_search_finds_whatever_the_whole_search_finds() -> None:
         assert Spellings([secret]).spans(text)
 
 
+@costly
 def test_the_time_to_mask_grows_with_the_text() -> None:
     secrets = {"".join(random.Random(seed).choice(string.ascii_letters) for _ in range(40)) for seed in range(50)}
     mask = Mask(secrets)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.metamorphic.laboratory import Laboratory, failed, laboratory
-from tests.proofs import proof, spread
+from tests.proofs import costly, proof, spread
 from tests.reliability.seen import as_lists_show, difference, seen
 from tests.transfers.drawn import Drawn, drawn
 from tests.transfers.two import TWO_SEED, Tree, Two, document, sent, two
@@ -59,6 +59,7 @@ def test_lines_in_another_order_and_many_slow_requests_at_once_come_to_the_same(
     assert (difference(ends[0][0], ends[1][0]), ends[0][1]) == ([], ends[1][1])
 
 
+@costly
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed == EXCHANGE else proof) for seed in range(1000, 1150)])
 def test_the_opposite_lines_bring_everything_back_as_it_was(tmp_path: Path, seed: int) -> None:
     """What changed places waits until a run without its lines: the opposite ones are the same, which have their effect once."""

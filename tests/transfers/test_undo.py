@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proofs import proof, sampled, stride, tries
+from tests.proofs import costly, proof, sampled, stride, tries
 from tests.reliability.clock import everywhere
 from tests.reliability.databases import Sqlite
 from tests.reliability.kill import Camera
@@ -169,6 +169,7 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
     world.service.connection.close()
 
 
+@costly
 @sampled
 def test_a_killed_run_with_transfers_is_undone(start: Start) -> None:
     world, sent = start.world, 0

@@ -11,6 +11,7 @@ import pytest
 
 from tests.harness import Org
 from tests.outside import everything
+from tests.proofs import costly
 from tests.small import applied, described, node, small
 from tests.undo.undoing import runs, undo
 
@@ -52,6 +53,7 @@ def renamed_team(tree: Tree) -> None:
     tree["saml"]["okta"]["defaultTeam"] = "authors"
 
 
+@costly
 @pytest.mark.parametrize(
     ("edit", "addresses"),
     [
@@ -90,6 +92,7 @@ def test_an_installation_of_an_integration_that_nothing_declares_is_found_again(
     assert tracked(org).keys() >= {"acme/integration/acme-charts", "acme/installation/charts"}
 
 
+@costly
 @pytest.mark.parametrize(
     "edit",
     [
@@ -136,6 +139,7 @@ def test_a_run_that_only_recorded_values_is_the_last_run_and_its_undo_sends_noth
     assert (outcome.results, outcome.plan.changes, inverse.only, inverse.state_changes, lines) == ((), (), frozenset(), (), ())
 
 
+@costly
 @pytest.mark.parametrize("edit", [swapped_titles, swapped_keys, swapped_keys_and_titles, renamed_team])
 def test_an_undo_of_an_undo_does_the_run_again_for_good(acme: Org, edit: Edit) -> None:
     before, swapped = tracked(acme), small()
@@ -151,6 +155,7 @@ def test_an_undo_of_an_undo_does_the_run_again_for_good(acme: Org, edit: Edit) -
         assert (described(plan), plan.steps) == ([], ())
 
 
+@costly
 @pytest.mark.parametrize("edit", [swapped_titles, swapped_keys, swapped_keys_and_titles, renamed_team])
 def test_a_run_that_is_undone_twice_is_undone_once(acme: Org, edit: Edit) -> None:
     before, swapped = tracked(acme), small()

@@ -6,25 +6,23 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
-import time
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
-from reconciler.sandbox.faults import book
-from reconciler.sandbox.faults.rules import parse
-from reconciler.sandbox.store import Store
-from tests import processes
+from reconciler.client.service import Reader, Writer
+from reconciler.run.redirect_files import RedirectFiles
 from tests.cli.conftest import Cli
+from tests.cli.test_consent import Requests
 from tests.organizations import ORGANIZATION, SEED
+from tests.reliability.test_killed_saved_plan import Boundaries, killed as died
 
 HOST = "http://127.0.0.1"
 BASE = f"{HOST}/published"
@@ -141,72 +139,72 @@ def rename_page(cli: Cli, page: str, to: str | None) -> None:
     edit(cli, "space", change)
 
 
-NEVER: Final = 3_600.0  # seconds that a request waits in the sandbox
-WRITES: Final = "[PD]*"  # POST, PUT, PATCH, DELETE
-READS: Final = "GET *"
+class AfterAll(Requests):
+    """Dies when it is about to read something after so many requests that write: what they did is recorded, and what answers is not."""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        send, read, done = Writer.send, Reader._ask, 0
+
+        async def sent(writer: Writer, *given: Any, **named: Any) -> Any:
+            nonlocal done
+            answer = await send(writer, *given, **named)
+            done += 1
+            return answer
+
+        async def asked(reader: Reader, *given: Any) -> Any:
+            if done == self.fatal:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return await read(reader, *given)
+
+        with _replaced(Writer, "send", sent), _replaced(Reader, "_ask", asked):
+            yield
+
+
+class BeforeFiles(Boundaries):
+    """Dies when the ledger has what answers, and no file is written. Meanwhile an author deletes a page. `cli`: of the folder."""
+
+    def __init__(self, cli: Cli, fatal: int) -> None:
+        super().__init__(fatal)
+        self.cli = cli
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        send = Writer.send
+
+        async def sent(writer: Writer, *given: Any, **named: Any) -> Any:
+            rename_page(self.cli, "pag_use_tune", None)
+            return await send(writer, *given, **named)
+
+        def written(files: RedirectFiles) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        with _replaced(Writer, "send", sent), _replaced(RedirectFiles, "write", written):
+            yield
+
+
+@contextmanager
+def _replaced(owner: type, name: str, value: Any) -> Iterator[None]:
+    real = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, real)
 
 
 def killed(cli: Cli, where: str, *words: str) -> None:
-    """An apply whose process is killed: before its first request has an effect (`first`), after about half of them (`middle`), or after all
-    of them, before anything is recorded (`last`). A plan without requests is applied in peace."""
+    """An apply whose process is killed: before its first request (`first`), after about half of them (`middle`), or after all of them,
+    before it recorded what answers (`last`). A plan without requests is applied in peace."""
     number = cli.json("plan", "p")["summary"]["requests"]
     if not number:
         cli("apply", "p", *ALLOWED, *words, code=0)
         return
-    nth = {"first": 1, "middle": number // 2 + 1, "last": number}[where]
-    seconds = 0.2 if where == "last" else NEVER
-    # Requests that do not wait for each other are sent together: before the first one has an effect, all of them must wait.
-    _wait(cli, {"operation": WRITES, "seconds": seconds, **({"nth": [nth]} if where != "first" else {})})
-    process = processes.Popen([sys.executable, "-m", "reconciler", "apply", "p", *ALLOWED, *words], cwd=cli.root, stderr=subprocess.DEVNULL)
-    try:
-        _until_one_waits(cli, process)
-        if where == "last":
-            _wait(cli, {"operation": READS, "seconds": NEVER})
-            _until_one_waits(cli, process)
-    finally:
-        process.kill()
-        process.wait()
-        _wait(cli)
-    assert process.returncode == -signal.SIGKILL
+    sort, fatal = {"first": (Requests, 1), "middle": (Requests, number + 1), "last": (AfterAll, number)}[where]
+    assert died(cli, fatal, "apply", "p", *ALLOWED, *words, sort=sort) < 0
 
 
 def killed_before_the_files(cli: Cli) -> None:
-    """An apply of one request whose process is killed when the ledger says what answers after it, and before it writes its files.
-
-    An author deletes the page `tune` during the run, so that it warns in between; nobody reads its full stderr, so it waits there.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    with suppress(BlockingIOError):
-        while os.write(writer, b" "):
-            pass
-    os.set_blocking(writer, True)
-    _wait(cli, {"operation": WRITES, "seconds": 0.5, "nth": [1]})
-    process = processes.Popen([sys.executable, "-m", "reconciler", "apply", "p", "-q", *ALLOWED], cwd=cli.root, stderr=writer)
-    try:
-        _until_one_waits(cli, process)
-        process.send_signal(signal.SIGSTOP)
-        rename_page(cli, "pag_use_tune", None)
-        _wait(cli)
-        process.send_signal(signal.SIGCONT)
-        while "/use/tune" in cli("urls", "list", "p", code=0).stdout:
-            assert process.poll() is None, "it ended before it was killed"
-    finally:
-        process.kill()
-        process.wait()
-        os.close(reader)
-        os.close(writer)
-    assert process.returncode == -signal.SIGKILL
-
-
-def _wait(cli: Cli, *rules: dict[str, Any]) -> None:
-    """Let requests that match wait in the sandbox."""
-    with closing(Store(cli.root / "p/sandbox.db")) as store:
-        book.set_rules(store, [parse(json.dumps({"fault": "latency", **rule})) for rule in rules])
-
-
-def _until_one_waits(cli: Cli, process: processes.Popen) -> None:
-    with closing(Store(cli.root / "p/sandbox.db")) as store:
-        while not book.read(store)[0].injected:
-            assert process.poll() is None, "it ended before it was killed"
-            time.sleep(0.005)
+    """An apply of one request whose process is killed when the ledger has what answers after it, and before it writes its files. An author
+    deletes the page `tune` during the run."""
+    assert died(cli, 1, "apply", "p", *ALLOWED, sort=partial(BeforeFiles, cli)) < 0

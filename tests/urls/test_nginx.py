@@ -11,7 +11,7 @@ import pytest
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import texts
 from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups
-from tests.proofs import tries
+from tests.proofs import costly, tries
 from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, redirected, reorganized, url_of
 from tests.urls.nginx import Server, serving
 
@@ -28,6 +28,7 @@ def path_of(url: str) -> str:
     return urlsplit(url).path or "/"
 
 
+@costly
 @pytest.mark.sampled
 def test_chains_of_ten_reorganizations() -> None:
     gone = gone_test([GoneUrls("/v1/**", "old", Source("reconciler.yaml", 1))], {SITE: ROOT})
@@ -118,6 +119,7 @@ def test_a_wildcard_copies_no_line_feed_into_a_header() -> None:
         assert canonical(location or "") == canonical(f"{ROOT}/product/a%0d%0aSet-Cookie:%20x=1")
 
 
+@costly
 @pytest.mark.parametrize("segment", HOSTILE)
 def test_a_wildcard_leads_to_the_page_whatever_its_name_is(segment: str) -> None:
     name = quote(segment)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.model import UrlReason
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sandbox.serving import serving
 from tests.urls.reorganization import Site, result_of
 from tests.urls.worlds import crawled, reorganized, seed_of, world
@@ -19,6 +19,7 @@ from tests.urls.worlds import crawled, reorganized, seed_of, world
 CASES = 10_000
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(CASES), 4))
 def test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path: Path, seed: int) -> None:
     result = result_of(tmp_path, seed)
@@ -38,6 +39,7 @@ def test_the_first_section_takes_in_its_default_variant_and_leaves_the_others_th
     test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path, seed)
 
 
+@costly
 @pytest.mark.parametrize("seed", [166, 311])
 def test_what_a_crawler_gets_before_and_after_is_what_the_plan_says(tmp_path: Path, seed: int) -> None:
     """Over real HTTP, from a process of its own: every URL that answers at some time, and every one that the plan names."""

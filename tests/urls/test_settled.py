@@ -13,6 +13,7 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 from tests.urls.settling import (
     BASE,
     PATHS,
@@ -141,6 +142,7 @@ def test_who_a_new_negated_condition_keeps_out_is_named(cli: Cli) -> None:
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"published": False}], ids=["login", "unpublished"])
 def test_a_public_site_that_was_closed_by_hand_is_opened_and_moved_by_one_apply(cli: Cli, closed: dict[str, Any]) -> None:
     apply(cli, docs=site("docs", {**PATHS, "old": "v1"}))
@@ -168,6 +170,19 @@ def test_the_ledger_stays_right_while_urls_is_taken_out_for_one_apply(cli: Cli) 
     settled(cli)
 
 
+def test_a_ledger_goes_on_without_urls_also_while_no_site_is_public(cli: Cli) -> None:
+    public, closed = site("docs", PATHS), site("docs", PATHS, visibility="visitor-auth")
+    apply(cli, docs=public)
+    apply(cli, docs=closed, dead="/**")
+    assert "/docs/use/install" in cli("urls", "list", "--site", "docs", "--ended", "p", code=0).stdout, "the site is known"
+    assert "was never public, as far as the ledger knows" in cli("urls", "where", f"{BASE}/docs/x", "p", code=exits.WRONG).stderr
+    apply(cli, urls=None, docs=site("docs", {**PATHS, "use": "learn"}))
+    assert "answers" in cli("urls", "where", f"{BASE}/docs/learn/install", "p", code=0).stdout
+    apply(cli, docs=site("docs", {**PATHS, "use": "teach"}))
+    assert table(cli)["/docs/use/install"] == table(cli)["/docs/learn/install"] == "/docs/teach/install"
+    settled(cli)
+
+
 def test_urls_that_comes_with_the_commit_that_moves_a_part_to_a_new_site_keeps_its_redirects(cli: Cli) -> None:
     apply(cli, urls=None, docs=site("docs", PATHS))
     apply(cli, docs=site("docs", {"start": "start"}), guide=site("guide", {"use": "use"}), dead="/**")
@@ -192,6 +207,7 @@ LINES = [
 ]
 
 
+@costly
 @pytest.mark.parametrize("line", [line for _, line in LINES], ids=[name for name, _ in LINES])
 def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> None:
     apply(cli, docs=site("docs", PATHS))
@@ -225,6 +241,7 @@ def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     assert "redirects/docs.csv:2" in cli("plan", "p", code=exits.WRONG).stderr
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export"])
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) -> None:
@@ -240,6 +257,7 @@ def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) 
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli: Cli, where: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -251,6 +269,7 @@ def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli:
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("way", ["apply", "export", "given up"])
 def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_loses_no_redirect(cli: Cli, way: str) -> None:
     before = site("docs", {**PATHS, "old": "v1"})
@@ -272,6 +291,7 @@ def test_a_run_that_is_killed_when_its_ledger_is_written_and_its_files_are_not_l
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("where", ["middle", "last"])
 @pytest.mark.parametrize("way", ["apply", "export"])
 def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_killed(cli: Cli, where: str, way: str) -> None:
@@ -310,6 +330,31 @@ def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_giv
     settled(cli)
 
 
+def test_files_that_have_no_redirect_any_more_are_not_planned_again(cli: Cli) -> None:
+    closed: dict[str, Any] = {"visibility": "visitor-auth"}
+    for paths in (PATHS, {**PATHS, "use": "learn"}, PATHS, {**PATHS, "use": "teach"}):
+        apply(cli, docs=site("docs", paths, **closed))
+        settled(cli)
+    (cli.root / "p/redirects/docs.csv").write_text("from,to,status,by\n")
+    cli("urls", "export", "p", "--write", code=0)
+    settled(cli)
+
+
+def test_a_line_that_somebody_adds_to_the_table_of_a_site_that_was_removed_is_written_into_its_files(cli: Cli) -> None:
+    both = {"docs": site("docs", PATHS), "blog": site("blog", {"use": "use"})}
+    apply(cli, **both)
+    apply(cli, docs=both["docs"])
+    assert table(cli, "blog")["/blog/use/run"] == "/docs/use/main/run"
+    lines = cli.root / "p/redirects/blog.csv"
+    lines.write_text(f"{lines.read_text()}{BASE}/blog/hello,{BASE}/docs/use/run,301,ada\n")
+    (cli.root / "p/redirects/other.csv").write_text(f"from,to,status,by\n{BASE}/other/b,{BASE}/docs/use/run,301,ada\n")
+    apply(cli)
+    assert '"/published/blog/hello"' in (cli.root / "p/redirects/blog.nginx.conf").read_text()
+    assert not (cli.root / "p/redirects/other.nginx.conf").exists(), "the table of another project"
+    settled(cli)
+
+
+@costly
 @pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
 def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
     pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}

@@ -28,7 +28,7 @@ from reconciler.sandbox.sites.readers import HEADER, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Store
 from tests.organizations import ORGANIZATION, TOKEN
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sandbox.serving import serving
 from tests.urls import settling
 from tests.urls.nginx import Server, program
@@ -195,6 +195,7 @@ def _judge(
         assert url in world.named, f"{url} was public, answers nothing, and no plan named it"
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(CASES), 1))
 def test_chains_of_reorganizations_as_eight_readers_see_them_through_nginx(tmp_path: Path, seed: int) -> None:
     program()

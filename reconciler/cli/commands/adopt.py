@@ -57,9 +57,9 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
     options = Options.of(screen, parameters)
     meant: list[tuple[str | None, Desired]] = []
 
-    def admit(by: JudgedProject) -> None:
-        identity = _identity(kinds, by.project.desired, address, id)
-        meant.append((identity, _as_if_written(by.project.desired, address, identity)))
+    def admit(judged_project: JudgedProject) -> None:
+        identity = _identity(kinds, judged_project.project.desired, address, id)
+        meant.append((identity, _as_if_written(judged_project.project.desired, address, identity)))
 
     with opened(screen, options, admit=admit) as run:
         confirm_new_state(screen, options, run.project, run.service)

@@ -26,7 +26,7 @@ from reconciler.run.connection.unseen import Unseen, to_create
 from reconciler.run.loading import now
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
-from reconciler.run.saved.use import Use
+from reconciler.run.saved.use import SavedPlanUse
 from reconciler.run.stages import Planned
 from reconciler.state import Store
 from reconciler.state.history import WHOLE
@@ -100,11 +100,11 @@ def command(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
 
-    def admit(by: JudgedProject) -> None:
-        for note in by.notes:
+    def admit(judged_project: JudgedProject) -> None:
+        for note in judged_project.notes:
             screen.say(note)
         if use is not None:
-            use.check_project(by.project.settings.project)
+            use.check_project(judged_project.project.settings.project)
         elif not yes and not screen.can_ask:
             raise no_terminal("apply")
 
@@ -160,11 +160,11 @@ def _write_outcome(
     if options.format == "json":
         screen.document(document)
     elif text:
-        reports.show_sheet(screen, outcome_sheet(outcome, withheld=False))
+        reports.show_sheet(screen, outcome_sheet(outcome, not_applied=False))
 
 
 def _approved_plan(
-    screen: Screen, options: Options, use: Use, session: ApplySession, store: Store, *, partial: bool, ask: bool, full: bool,
+    screen: Screen, options: Options, use: SavedPlanUse, session: ApplySession, store: Store, *, partial: bool, ask: bool, full: bool,
     new: Unseen | None,
 ) -> Planned | None:  # fmt: skip
     """The part of a fresh plan that a file allows, recorded in the journal; None if it was declined. `new`: the state that this creates,

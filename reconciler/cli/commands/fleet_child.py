@@ -42,7 +42,7 @@ from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
-from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, Turnstile
+from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan, WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
@@ -105,7 +105,7 @@ def read_command(
     run commands. `began`: the digest of the saved plan of an apply that did not end, "" for none."""
     options = Options.of(screen, parameters)
     with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
-        by, project, service = run.by, run.project, run.service
+        judged_project, project, service = run.judged, run.project, run.service
         recovered, locked = _recovered(run) if save else ((), None)
         with run.store() as store:
             recorded = store.recorded_by(began) if began else None
@@ -117,7 +117,7 @@ def read_command(
         given = health_inputs(run, planned, between=DriftBounds(verified, planned.actual.date or made_at))
         changed, checks = given.drift, _checks(run, given, known_checks)
     options = _covered(options, planned.plan, approved)
-    planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
+    planned = replace(planned, plan=replace(planned.plan, notes=(*judged_project.notes, *planned.plan.notes)))
     refused = ""
     try:
         planned.check(options.operation.limits.with_exposures)
@@ -128,7 +128,7 @@ def read_command(
     commands = drift_commands(
         run, DriftReading(planned, changed, changed), *lines(replace(options, project=path, rules_from=None, directories=()))
     )
-    inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=by.origin)
+    inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=judged_project.origin)
     digests = plan_file.digests_of(run.voice, state.lineage, run.seen.key)
     about: dict[str, Any] = {
         "project": project.settings.project,
@@ -235,8 +235,8 @@ def _checks(run: Run, inputs: HealthInputs, file: Path | None) -> tuple[healths.
 def _allowing(allowed: str, folder: Path) -> Callable[[JudgedProject], None]:
     """Raises `Refused` if the files have a name that the fleet file does not allow them, which is in `claimed.json` then."""
 
-    def admit(by: JudgedProject) -> None:
-        name = by.project.settings.project
+    def admit(judged_project: JudgedProject) -> None:
+        name = judged_project.project.settings.project
         if not claims.is_allowed(allowed, name):  # before the state is opened: it may be another tenant's
             write_report(folder / "claimed.json", as_json(name))
             raise Refused(
@@ -266,7 +266,7 @@ def rehearse_command(
     with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
 
         def limited(planned: Planned) -> Planned:
-            inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.by.origin)
+            inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.judged.origin)
             digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
             whole = saved_plan(planned.plan, run.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
             if (sent_digest(whole), reading_digest(planned.actual)) != (sent, reading):
@@ -314,15 +314,15 @@ def main() -> None:
     """Import what runs need, and be the process of each run behind the gate of the worker."""
     load_kinds()
     sys.argv[1:] = forked(socket.socket(fileno=int(sys.argv[1])))
-    turnstile = Turnstile(os.environ[VARIABLE])
+    gate_client = GateClient(os.environ[VARIABLE])
     rules: tuple[str, Path] | None = None
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
         rules = commit, Path(folder)
     applies = sys.argv[1:2] == ["apply"]
-    begin = partial(turnstile.refusal, BEGIN) if applies else None
-    clearance = turnstile.refusal if applies else None
-    child.main(obj=Screen(Supervision(budget=turnstile, clearance=clearance, rules=rules, begin=begin, writes=False)))
+    begin = partial(gate_client.refusal, BEGIN) if applies else None
+    permission = gate_client.refusal if applies else None
+    child.main(obj=Screen(Supervision(budget=gate_client, permission=permission, rules=rules, begin=begin, writes=False)))
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def command(
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
-        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.by.origin)
+        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
         digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
         plan_file.write(run.voice, out, planned, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

@@ -104,9 +104,9 @@ def command(
     if file is not None:
         use, options = saved_use(screen, options, file)
 
-    def admit(by: JudgedProject) -> None:
+    def admit(judged_project: JudgedProject) -> None:
         if use is not None:
-            use.check_project(by.project.settings.project)
+            use.check_project(judged_project.project.settings.project)
 
     with opened(screen, options, create=use is None, admit=admit) as run:
         if use is not None:

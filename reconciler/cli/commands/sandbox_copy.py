@@ -87,8 +87,8 @@ def command(
     project = loaded(screen, options, kinds) if source is not None else None
     ids = [org] if org is not None else _roots(project)
     with sandbox_errors():
-        from reconciler.sandbox import living  # an extra: the sandbox needs its packages
-    wanted = partial(living.wanted, content=content, max_pages=max_pages)
+        from reconciler.sandbox import copies  # an extra: the sandbox needs its packages
+    wanted = partial(copies.wanted, content=content, max_pages=max_pages)
     with connected(screen, options, project, kinds if project is not None else None) as service:
         with narration.phase("Reading " + ", ".join(ids), where=service.where):
             read = asyncio.run(_read(narration, service, kinds, ids, wanted))
@@ -96,12 +96,12 @@ def command(
     if not any(read.actual.find(kind.name, id) for kind in kinds.roots for id in ids):
         wrong = f"organization {', '.join(ids)} does not exist, or the token has no access to it"
         raise UsageError(wrong, id="RC-organization-not-found", hint="To list the available organizations: reconciler import")
-    export = living.copied(base, read.answers)
+    export = copies.copied(base, read.answers)
     if embedded:
         # The URLs of a sandbox in this process end with it.
         del export["origin"]
     with sandbox_errors():
-        number = living.write_copy(db, export if with_secrets else living.without_secrets(export))
+        number = copies.write_copy(db, export if with_secrets else copies.without_secrets(export))
     screen.say(f"Copied {count(number, 'object')} into {db} with {count(read.requests, 'GET')}.")
     _tell_unread(screen, read.unread)
     screen.say(f"Next: reconciler sandbox serve --db {db}")

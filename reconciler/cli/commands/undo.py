@@ -70,8 +70,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     options = Options.of(screen, parameters)
     chosen: list[RecordedRun] = []
 
-    def admit(by: JudgedProject) -> None:
-        chosen.append(_recorded_run(screen, options, by.project, run))
+    def admit(judged_project: JudgedProject) -> None:
+        chosen.append(_recorded_run(screen, options, judged_project.project, run))
 
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))
@@ -111,7 +111,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
-        sheet = outcome_sheet(screen.masked_data(outcome), done=done, again=again, withheld=False)
+        sheet = outcome_sheet(screen.masked_data(outcome), done=done, again=again, not_applied=False)
         reports.show_sheet(screen, sheet)
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))

@@ -157,13 +157,13 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
     """Write or print the redirects that follow from the ledger and from what answers now. Raises `UsageError`."""
     chosen_sites: list[str | None] = []
 
-    def admit(by: JudgedProject) -> None:
-        settings = by.project.desired.urls
+    def admit(judged_project: JudgedProject) -> None:
+        settings = judged_project.project.desired.urls
         if write and (settings is None or not (settings.sites or settings.formats)):
             raise UsageError(
                 "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
             )
-        with ledger(options.operation, TerminalVoice(screen), by.project) as store:
+        with ledger(options.operation, TerminalVoice(screen), judged_project.project) as store:
             chosen_sites.append(site_of(store, site))
 
     with opened(screen, options, create=False, admit=admit) as run:

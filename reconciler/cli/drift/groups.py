@@ -47,7 +47,7 @@ def classes(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -
     return frozenset(map(DriftClass, words))
 
 
-NAMED: Final = 5  # addresses of a refusal
+MOST_ADDRESSES: Final = 5  # addresses of a refusal
 
 
 def lines(options: Options, baseline: Path | None = None) -> tuple[CommandLine, CommandLine]:
@@ -87,10 +87,10 @@ def save_revert(screen: Screen, run: Run, path: Path, options: Options, planned:
     changed = {change.address for change in reverting.plan.changes}
     left = [str(address) for address in addresses if address not in changed and address in reverting.plan.differing]
     if left:
-        screen.say(f"this plan does not put back {listed(left, NAMED)}. Plan it and decide: {options.command_line('plan')}")
+        screen.say(f"this plan does not put back {listed(left, MOST_ADDRESSES)}. Plan it and decide: {options.command_line('plan')}")
     reports.show_sheet(screen, plan_sheet(screen.masked_data(reverting.plan), zone=HERE))
     project, made_by = run.project, origin(run.project, current_user())
-    inputs = plan_file.plan_inputs(targeted.recorded, project, planned.state, run.service.identity, made_by, run.by.origin)
+    inputs = plan_file.plan_inputs(targeted.recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
     digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
     plan_file.write(run.voice, path, reverting, inputs=inputs, digests=digests, created_at=now())
     screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
@@ -103,10 +103,10 @@ def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> N
     by_hand = f"Plan it and decide: {options.command_line('plan')}"
     others = sorted({change.address for change in plan.changes} - set(addresses))
     if others:
-        names = listed(list(map(str, others)), NAMED)
+        names = listed(list(map(str, others)), MOST_ADDRESSES)
         raise Refused(f"what puts this back also changes {names}", id="RC-not-reverted", hint=by_hand)
     if edits := pending_edits(plan, addresses):
-        wrong = f"the same requests would also apply changes of your files: {listed(edits, NAMED)}"
+        wrong = f"the same requests would also apply changes of your files: {listed(edits, MOST_ADDRESSES)}"
         raise Refused(wrong, id="RC-not-reverted", hint=by_hand)
     if not plan.steps and not plan.changes:
         raise Refused("no request puts this back", id="RC-not-reverted", hint=f"See why: {options.command_line('plan')}")

@@ -47,7 +47,7 @@ from reconciler.yamltext.line_ends import as_before, plain
 
 DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a document
 PARTS_MAX: Final = 2_000_000
-NAMED: Final = 3  # files in a message
+MOST_FILES: Final = 3  # files in a message
 INTRODUCTION: Final = (
     "Merge this to accept what was changed outside Reconciler. To take it back instead, close this, and run `reconciler apply`. "
     "The next check updates it in place, and closes it when nothing is left."
@@ -124,7 +124,7 @@ def _committed(
             committed = {}
     texts, others = ({name: plain(text) for name, text in some.items()} for some in (before, committed))
     if texts != others:
-        names = listed(sorted(name for name in {*texts, *others} if texts.get(name) != others.get(name)), NAMED)
+        names = listed(sorted(name for name in {*texts, *others} if texts.get(name) != others.get(name)), MOST_FILES)
         raise UsageError(
             f"{names} differs from the last commit, and the new commit begins there",
             id="RC-uncommitted",

@@ -107,7 +107,7 @@ class ProjectFiles:
             return file.read(FILE_MAX + 1)
 
     def _way(self, what: str, found: Path) -> str:
-        return f"; to {what}, pass {self.option} {_typed(found)}" if self.option else ""
+        return f"; to {what}, pass {self.option} {_typed(found)}" if self.option else "; copy it there"
 
     def _is_hidden(self, found: Path) -> bool:
         """Whether a file outside is hidden in every folder that allows it; one that is allowed by its own name is not."""

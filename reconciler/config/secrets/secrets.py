@@ -41,7 +41,7 @@ DEPTH_MAX: Final = 50
 _SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)(?!.*(?:FILE|PATH|DIR|CMD)$)", re.IGNORECASE)
 _KEYS: Final = re.compile(r"AGE-SECRET-KEY-\S+|-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?-----END [A-Z ]+-----", re.DOTALL)
 _WORD: Final = re.compile(r"[^\s\"'{}\[\],:=]{6,}")  # a secret that was masked because it is also in the output
-_FRAME: Final = re.compile(r"\s*(?:\|\s*)?\n[\s|]*")
+_FRAME: Final = re.compile(r"(?<!\s)\s*(?:\|\s*)?\n[\s|]*")
 
 
 def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from reconciler.fleet.refresh.budgeted import Budgeted
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, audit, projects
 
-NAMED: Final = 20  # projects in a line of the audit log
+MOST_PROJECTS: Final = 20  # projects in a line of the audit log
 
 
 def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> str | None:
@@ -68,7 +68,7 @@ def _write_down(connection: Connection, difference: Changes) -> None:
         "return": list(difference.returning),
         "vanish": list(difference.vanishing),
     }
-    details = {key: {"projects": len(names), "first": names[:NAMED]} for key, names in groups.items() if names}
+    details = {key: {"projects": len(names), "first": names[:MOST_PROJECTS]} for key, names in groups.items() if names}
     audit.write(connection, audit.AuditRecord(audit.SELF, "generate", None, None, details))
 
 

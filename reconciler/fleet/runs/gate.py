@@ -159,8 +159,8 @@ def reported(told: Any) -> BudgetReport | None:
     return BudgetReport(int(size) if size is not None else None, int(left), float(reset), bool(refused))
 
 
-class Turnstile:
-    """The run's end: the `SharedBudget` of its client, and the `Clearance` of its apply."""
+class GateClient:
+    """The run's end: the `SharedBudget` of its client, and the `StepPermission` of its apply."""
 
     def __init__(self, path: str) -> None:
         self._path = path

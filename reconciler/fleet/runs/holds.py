@@ -25,7 +25,7 @@ from reconciler.fleet.store.schema import runs
 from reconciler.text.names import utc_text
 
 SHOWN: Final = 8  # characters of the id of a run, or of a commit
-NAMED: Final = 3  # addresses
+MOST_ADDRESSES: Final = 3  # addresses
 
 
 def hold_reason(connection: Connection, name: str, plan: StoredPlan) -> str | None:
@@ -55,9 +55,9 @@ def approvers(connection: Connection, name: str, plan: StoredPlan) -> dict[str, 
 
 
 def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[str]) -> str:
-    more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
+    more = f" and {len(both) - MOST_ADDRESSES} more" if len(both) > MOST_ADDRESSES else ""
     return (
-        f"run {quarantine.undone_by[:SHOWN]} undid changes of {', '.join(both[:NAMED])}{more}, last applied from commit "
+        f"run {quarantine.undone_by[:SHOWN]} undid changes of {', '.join(both[:MOST_ADDRESSES])}{more}, last applied from commit "
         f"{quarantine.commit[:SHOWN]}; push a commit that no longer changes these resources, or: reconciler fleet resume {name}"
     )
 

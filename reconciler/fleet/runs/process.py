@@ -20,7 +20,7 @@ GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may 
 SAID_MAX: Final = 64 * 2**10  # bytes kept of its standard error
 ENTRY: Final = "reconciler.cli.commands.fleet_child"
 PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its position
-NAMED: Final = 3  # problems
+MOST_PROBLEMS: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "COVERAGE_PROCESS_START")
 _LOGIN: Final = ("PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -135,6 +135,6 @@ def last_words(text: str) -> str:
     chosen = lines[first:] if first is not None else lines[-3:]
     line = " ".join(chosen).removeprefix("error:").removeprefix("Error:").strip()
     if problems := [" ".join(line.split()) for line in lines[:first] if PROBLEM.match(line)]:
-        more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
-        line = f"{line}: {'; '.join(problems[:NAMED])}{more}"
+        more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
+        line = f"{line}: {'; '.join(problems[:MOST_PROBLEMS])}{more}"
     return "".join(character if character.isprintable() else " " for character in line)[:1_000]

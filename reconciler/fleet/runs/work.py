@@ -42,7 +42,7 @@ from reconciler.writing import write_whole
 READ_SECONDS: Final = 900.0
 REHEARSE_SECONDS: Final = 1_200.0
 APPLY_SECONDS: Final = 3_600.0
-NAMED: Final = 3  # of what an apply did not do
+MOST_FAILURES: Final = 3  # of what an apply did not do
 BLOCKED: Final = "what is left of the commit is blocked"
 DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
@@ -66,7 +66,7 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
     try:
         private.append(folder := folders.create(f"{folders.RUN}{begun.id}-", place.folder))
         private.append(door := folders.create(folders.GATE))
-        await _Run(place, begun, folder, result, door.path / "gate").all(trace)
+        await _ProjectRun(place, begun, folder, result, door.path / "gate").all(trace)
     except ReconcilerError as error:
         result.error = _sentence(error)
     except OSError as error:
@@ -80,7 +80,7 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
     return result
 
 
-class _Run:
+class _ProjectRun:
     """One run in its private folder."""
 
     def __init__(self, place: Workplace, begun: runs.BegunRun, private: PrivateFolder, result: RunResult, gate: Path) -> None:
@@ -456,7 +456,7 @@ def _undone(outcome: Mapping[str, Any]) -> list[str]:
     undone += [f"{edit['address']}: changed by somebody else during the run" for edit in outcome["edited"]]
     undone += [f"{address}: it differs from what was sent" for address in outcome["leftover"]]
     undone += [f"{address}: it could not be read again" for address in outcome["unverified"]]
-    return [*undone[:NAMED], *([f"and {len(undone) - NAMED} more"] if len(undone) > NAMED else [])]
+    return [*undone[:MOST_FAILURES], *([f"and {len(undone) - MOST_FAILURES} more"] if len(undone) > MOST_FAILURES else [])]
 
 
 def _each(option: str, addresses: Iterable[str]) -> list[str]:

@@ -80,7 +80,7 @@ WHO_KNOWS: Final = "whoever knows the URL can read it"
 
 
 @dataclass(eq=False)
-class Look:
+class AskedWorld:
     """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read."""
 
     audiences: Audiences
@@ -324,7 +324,7 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
     sides = (now, Audiences(kinds, then.objects, complete=then.complete) if plan.steps else now)
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
-    looks = (Look(sides[0], matches.ids, unread), Look(sides[1], simulation.ids, unread))
+    looks = (AskedWorld(sides[0], matches.ids, unread), AskedWorld(sides[1], simulation.ids, unread))
     addresses = {**matches.former.state.addresses}
     ids = (*matches.ids.items(), *simulation.ids.items())
     addresses |= {(kinds.of(address).name, id): address for address, id in ids if address in desired.resources}
@@ -338,7 +338,7 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
 @dataclass(frozen=True)
 class _Reviewing:
     kinds: Kinds
-    looks: tuple[Look, Look]
+    looks: tuple[AskedWorld, AskedWorld]
     addresses: Mapping[Key, Address]
     declared: frozenset[Address]
     readers: Sequence[NamedReader]
@@ -380,7 +380,7 @@ class _Reviewing:
                 seen.add(at)
         return None
 
-    def _side(self, look: Look, key: Key) -> tuple[ReaderLine, ...] | None:
+    def _side(self, look: AskedWorld, key: Key) -> tuple[ReaderLine, ...] | None:
         return tuple(self._lines(look, key)) if look.exists(key) else None
 
     def _title(self, key: Key) -> str:
@@ -393,7 +393,7 @@ class _Reviewing:
                 return str(written) if written is not None else called if called != bare(observed.id) else ""
         return ""
 
-    def _lines(self, look: Look, key: Key) -> Iterator[ReaderLine]:
+    def _lines(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         if not self.readers:
             for access in sorted(look.audiences.of(key), key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
                 yield self._of_access(look, key, access)
@@ -404,16 +404,18 @@ class _Reviewing:
             if verdict.sees is not Sees.NO:
                 yield self._line(look, key, str(reader), verdict.access, verdict.doubt, reader.link)
 
-    def _line(self, look: Look, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None) -> ReaderLine:
+    def _line(
+        self, look: AskedWorld, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None
+    ) -> ReaderLine:
         if access is None:
             return ReaderLine(says, "", doubt=doubt, via=via)
         path = path_text(self._called(look), look.audiences.path(key, access))
         return ReaderLine(says, LEVELS[access.level], path, doubt, via)
 
-    def _called(self, look: Look) -> Callable[[Key], Address]:
+    def _called(self, look: AskedWorld) -> Callable[[Key], Address]:
         return caller(self.kinds, self.addresses, look.audiences.objects, look.audiences.objects)
 
-    def _of_access(self, look: Look, key: Key, access: Access) -> ReaderLine:
+    def _of_access(self, look: AskedWorld, key: Key, access: Access) -> ReaderLine:
         """The line of a class of readers; a link is named by its address."""
         text = str(access).removesuffix(f" ({LEVELS[access.level]})")
         name = next((name for name, some in look.audiences.objects.items() if access.via in some), None) if access.via else None

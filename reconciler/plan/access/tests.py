@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
-from reconciler.plan.access.review import UNREAD, Look, NeededReadings, ReaderVerdict, Sees, needed
+from reconciler.plan.access.review import UNREAD, AskedWorld, NeededReadings, ReaderVerdict, Sees, needed
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Objects
@@ -88,8 +88,8 @@ def _remarks(mended: Collection[Miss]) -> Iterator[str]:
     for miss in mended:
         groups.setdefault((miss.demand.reader.says, miss.demand.sees), []).append(miss)
     for (who, sees), misses in groups.items():
-        names = ", ".join(str(miss.address) for miss in misses[:NAMED]) + (
-            f" and {len(misses) - NAMED} more" if len(misses) > NAMED else ""
+        names = ", ".join(str(miss.address) for miss in misses[:MOST_ADDRESSES]) + (
+            f" and {len(misses) - MOST_ADDRESSES} more" if len(misses) > MOST_ADDRESSES else ""
         )
         now, then = ("cannot read", "lets them") if sees else ("can read", "ends it")
         yield f"access: violated already, and this plan {then}: {who} {now} {names}"
@@ -129,7 +129,7 @@ def unmet(
 
 
 SORT: Final = "access"
-NAMED: Final = 3  # addresses in a sentence
+MOST_ADDRESSES: Final = 3  # addresses in a sentence
 CLOSE: Final = "remove what lets them read it, or the pattern from mustNotSee, which requires consent"
 LATER: Final = "apply first a project in which nobody can read it, or remove the pattern from mustNotSee, which requires consent"
 OPEN: Final = "let them read it, or remove the pattern from sees, which requires consent"
@@ -155,7 +155,7 @@ class Miss:
     address: Address
     when: When
     verdict: ReaderVerdict
-    look: Look
+    look: AskedWorld
     key: Key | None
     window: ReaderWindow | None = None
 
@@ -198,8 +198,8 @@ def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
         return ""
     reasons = miss.look.closed(miss.demand.reader, miss.key)
     texts = sorted(f"{path_text(called, [key])[0]} {reason}" for key, reason in reasons.items())
-    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-    return f": {', '.join(texts[:NAMED])}{more}" if texts else ""
+    more = f" and {len(texts) - MOST_ADDRESSES} more" if len(texts) > MOST_ADDRESSES else ""
+    return f": {', '.join(texts[:MOST_ADDRESSES])}{more}" if texts else ""
 
 
 def _message(miss: Miss, ways: str) -> str:
@@ -231,10 +231,10 @@ class Sides:
     `windows`: who reads an object during the run only. `needed`: what must be read to be sure of all this.
     """
 
-    before: Look
-    after: Look
-    spread_before: Look
-    spread_after: Look
+    before: AskedWorld
+    after: AskedWorld
+    spread_before: AskedWorld
+    spread_after: AskedWorld
     windows: Mapping[Key, Collection[ReaderWindow]]
     called: Callable[[Key], Address]
     needed: NeededReadings
@@ -251,7 +251,7 @@ def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: 
         called = caller(kinds, kinds.addresses(ids), now, now)
     keys = {key for known in (ids, later) for address in about if (key := _key(kinds, known, address)) is not None}
     need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
-    looks = [Look(audiences, known, frozenset(need.unread)) for some, known in ((before, ids), (after, later)) for audiences in some]
+    looks = [AskedWorld(audiences, known, frozenset(need.unread)) for some, known in ((before, ids), (after, later)) for audiences in some]
     windows: dict[Key, list[ReaderWindow]] = {}
     for window in disclosed.windows:
         windows.setdefault(window.key, []).append(window)

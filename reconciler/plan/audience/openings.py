@@ -61,7 +61,7 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
                 key = (kind.name, id)
                 for access in gained(before, after, key):
                     path = after.path(key, access)
-                    for at, name, cause in _Cause(kinds, before, after, path, transferred).of(access):
+                    for at, name, cause in _PathReason(kinds, before, after, path, transferred).of(access):
                         opening = result.setdefault((at, name, cause), Opening(at, name, cause, path=path))
                         opening.opened[key, access] = path[-1]
                         if key == at:
@@ -116,7 +116,7 @@ def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tupl
 
 
 @dataclass(frozen=True)
-class _Cause:
+class _PathReason:
     """Why readers reach an object by a path."""
 
     kinds: Kinds

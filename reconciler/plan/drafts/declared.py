@@ -15,7 +15,7 @@ from datetime import timedelta
 
 from reconciler.address import Address, bare
 from reconciler.model import WHEN_READ, Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
-from reconciler.model.codec import choices, unresolved_addresses, wanted
+from reconciler.model.codec import choices, substitute, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
@@ -302,7 +302,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
     for difference in differences(kind, draft.wants, now, draft.binding, facts.choices.get((kind.name, id), {})):
         unread = _unread(facts, draft, difference)
         if unread is None:
-            differing.append(difference)
+            differing.append(_with_cause(facts, draft, difference))
         else:
             reason = f"{difference.field.name} cannot be compared, {unread}"
             draft = _without_field(draft, difference, reason, WHEN_READ, id="RC-unread")
@@ -333,6 +333,18 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         if lacking is not None:
             return draft.block(*lacking, id="RC-sent-together")
     return replace(draft, differences=tuple(kept))
+
+
+def _with_cause(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> FieldDifference:
+    """The difference; drift alone where the YAML still refers to what it referred to, and that object was deleted."""
+    field, binding = difference.field, draft.binding
+    referred = list(unresolved_addresses(difference.after))
+    if difference.cause is not Cause.BOTH or binding is None or not referred:
+        return difference
+    former = {address: bound.id for address in referred if (bound := facts.matches.binding(address)) is not None}
+    then = substitute(difference.after, former)
+    edited = not field.same(then, field.remembered(binding.sent[field.name]), then)
+    return difference if edited else replace(difference, cause=Cause.DRIFT)
 
 
 def _without_field(draft: Draft, difference: FieldDifference, reason: str, remedy: str, *, id: str) -> Draft:

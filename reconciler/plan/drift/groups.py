@@ -44,7 +44,7 @@ ID_DIGITS: Final = 12
 
 
 @dataclass
-class _Cause:
+class _OpenGroup:
     """A group in the making. `root`: what was deleted with all the others; `keys`: of its objects."""
 
     root: Address | None = None
@@ -61,7 +61,7 @@ def grouped(world: World, matches: Matches, drift: Drift, *, between: DriftBound
     """The drift of a world with its groups. `between`: when it happened, as far as readings say it."""
     kinds, actual = world.kinds, world.actual
     undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(world, matches, found)}
-    causes = [*_causes(kinds, matches, drift.resources), *(_Cause(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
+    causes = [*_causes(kinds, matches, drift.resources), *(_OpenGroup(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
     if not causes:
         return drift
     by_key = {key: cause for cause in causes for key in cause.keys}
@@ -76,7 +76,7 @@ def grouped(world: World, matches: Matches, drift: Drift, *, between: DriftBound
 # -- what happened ---------------------------------------------------------------------------------------------------------------------
 
 
-def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Iterator[_Cause]:
+def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Iterator[_OpenGroup]:
     """One for each object, and one for what was deleted together."""
     deleted = {(drifted.kind, drifted.id): drifted.address for drifted in resources if drifted.status is DriftWord.DELETED}
     joined: dict[Address, Address] = {}
@@ -91,10 +91,10 @@ def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Ite
             one, other = first(outer), first(drifted.address)
             if one != other:
                 joined[other] = one
-    causes: dict[Address, _Cause] = {}
+    causes: dict[Address, _OpenGroup] = {}
     for drifted in resources:
         root = first(drifted.address)
-        cause = causes.setdefault(root, _Cause(root))
+        cause = causes.setdefault(root, _OpenGroup(root))
         cause.resources.append(drifted)
         cause.keys.append((drifted.kind, str(drifted.id)))
     yield from causes.values()
@@ -173,7 +173,7 @@ def _ids(actual: Actual) -> set[str]:
     return {id for some in actual.objects.values() for id in some}
 
 
-def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) -> None:
+def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _OpenGroup]) -> None:
     """Who gains and who loses what, each with its cause."""
     for openings_now, objects, gains in (
         (openings(kinds, worlds.before, worlds.now), worlds.now, True),
@@ -188,7 +188,7 @@ def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) ->
                     readers[who][worlds.called(key)] = None
 
 
-def _on_the_way(opening: Opening, by_key: Mapping[Key, _Cause]) -> _Cause | None:
+def _on_the_way(opening: Opening, by_key: Mapping[Key, _OpenGroup]) -> _OpenGroup | None:
     return next((by_key[key] for key in opening.path if key in by_key), None)
 
 
@@ -205,7 +205,7 @@ def _except(now: Audiences, key: Key, lost: Access) -> str:
 # -- URLs ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_Cause]) -> None:
+def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_OpenGroup]) -> None:
     """The URLs that answered with some content before, and do not now."""
     moving = {key: cause for cause in causes for key in cause.keys if _may_move(kinds, cause, key)}
     if not moving:
@@ -225,7 +225,7 @@ def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_Cause]) -> None:
             cause.ends_urls = True
 
 
-def _may_move(kinds: Kinds, cause: _Cause, key: Key) -> bool:
+def _may_move(kinds: Kinds, cause: _OpenGroup, key: Key) -> bool:
     if cause.unmanaged is not None:
         return False
     kind = kinds[key[0]]
@@ -237,7 +237,7 @@ def _may_move(kinds: Kinds, cause: _Cause, key: Key) -> bool:
     )
 
 
-def _renaming(kinds: Kinds, worlds: _Worlds, moving: Mapping[Key, _Cause], chain: Collection[Key]) -> Iterator[_Cause]:
+def _renaming(kinds: Kinds, worlds: _Worlds, moving: Mapping[Key, _OpenGroup], chain: Collection[Key]) -> Iterator[_OpenGroup]:
     """The causes that change a whole address, by which people know everything below it."""
     within = {
         (name, id)
@@ -261,7 +261,7 @@ def _new_base(now: Mapping[Key, Variant], variant: Variant) -> str | None:
 # -- groups ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
+def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _OpenGroup) -> bool:
     """Whether it is a group: an undeclared object only if it gives somebody access."""
     if cause.unmanaged is None:
         return True
@@ -271,7 +271,7 @@ def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
     return bool(cause.gains)
 
 
-def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, between: DriftBounds) -> DriftGroup:
+def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _OpenGroup, between: DriftBounds) -> DriftGroup:
     wider, narrower, looser = _effects(kinds, matches, worlds.now.objects, cause)
     ended = _ended(kinds, matches, cause)
     deleted = {drifted.address for drifted in cause.resources if drifted.status is DriftWord.DELETED}
@@ -300,7 +300,7 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
     )  # fmt: skip
 
 
-def _outermost_first(cause: _Cause) -> list[Drifted]:
+def _outermost_first(cause: _OpenGroup) -> list[Drifted]:
     """What was deleted first, containers before what they contain, then the rest."""
 
     def rank(drifted: Drifted) -> Any:
@@ -309,7 +309,7 @@ def _outermost_first(cause: _Cause) -> list[Drifted]:
     return sorted(cause.resources, key=rank)
 
 
-def _classes(kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]) -> Iterator[DriftClass]:
+def _classes(kinds: Kinds, cause: _OpenGroup, wider: Collection[str], narrower: bool, looser: Collection[str]) -> Iterator[DriftClass]:
     """What the changes mean, the worst first."""
     deleted = [kinds[drifted.kind] for drifted in cause.resources if drifted.status is DriftWord.DELETED]
     meanings: dict[DriftClass, object] = {
@@ -323,7 +323,7 @@ def _classes(kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool
     yield from meant or [DriftClass.COSMETIC]
 
 
-def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tuple[list[str], bool, list[str]]:
+def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _OpenGroup) -> tuple[list[str], bool, list[str]]:
     """What declarations say of the changed fields: what somebody may do now; whether somebody may do less; which rules are looser."""
     wider: list[str] = []
     looser: list[str] = []
@@ -345,7 +345,7 @@ def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tup
     return wider, narrower, looser
 
 
-def _ended(kinds: Kinds, matches: Matches, cause: _Cause) -> Iterator[str]:
+def _ended(kinds: Kinds, matches: Matches, cause: _OpenGroup) -> Iterator[str]:
     """What a deletion ends that neither readers nor URLs show."""
     for drifted in cause.resources:
         kind, binding = kinds[drifted.kind], matches.binding(drifted.address)

@@ -102,12 +102,12 @@ def required_kinds(world: World, decisions: Decisions) -> Decisions:
     """Turn no setting on that requires an object of a kind where none is left, or before those of this run are created and changed."""
     for kind in world.kinds.values():
         if kind.needed is not None and kind.within is not None:
-            run = _Run(world, decisions, kind, kind.within)
+            run = _Requirements(world, decisions, kind, kind.within)
             decisions = replace(decisions.changed(run.settled()), lists=decisions.lists | run.lists)
     return decisions
 
 
-class _Run:
+class _Requirements:
     """What one run does to the objects of a kind that settings require. `lists`: those that must still be read."""
 
     def __init__(self, world: World, decisions: Decisions, kind: Kind, container: str) -> None:

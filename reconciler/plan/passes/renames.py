@@ -3,7 +3,7 @@
 `probable_renames`: an address that is no longer declared is beside a new one that looks like it, or that declares what is in its object.
 Without `previously`, the former object would be deleted and a new one created: its content and its published URL would be lost. So both
 wait until the YAML says which is meant. Objects that only share their location get a remark. A resource that was moved to another root,
-whose object could be transferred there, waits for its line in `moved`.
+whose object could be transferred there, waits for its line in `moved`; so does, under `--rules-from`, what is declared again by its id.
 
     no longer declared              new                                what both contain
     section more "More"             section further "More"             -                              it looks alike: the same title
@@ -27,7 +27,7 @@ from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import comparable, substitute, title
 from reconciler.plan.containment import parent
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Draft, Purpose, Removal
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.text.names import canonical
@@ -62,6 +62,7 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
     blocked += _under_another_key(decisions, vanished)
     blocked += _elsewhere(decisions, vanished, fresh)
     blocked += _taken_over(decisions, vanished)
+    blocked += _out_of_its_rules(decisions) if desired.own_rules is not None else []
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that is not tracked"
@@ -205,6 +206,22 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
             source = draft.declared.source
             yield replace(old, blocked=Blocked(old.address, gone, way, source, id="RC-probable-transfer"))
             yield replace(draft, blocked=Blocked(draft.address, new, way, source, old.address, id="RC-probable-transfer"))
+
+
+def _out_of_its_rules(decisions: Decisions) -> Iterator[Draft | Removal]:
+    """Block what would be tracked under another address than before, where the rules of another commit judge: they name the former one."""
+    present = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if not draft.declared.implied}
+    forgotten = [removal for removal in decisions.removals.values() if removal.purpose is Purpose.FORGET and removal.binding is not None]
+    moved = {old.address: (old, draft) for old in forgotten if (draft := present.get((old.kind.name, old.id))) is not None}
+    for old, draft in moved.values():
+        at, new = old.address, draft.address
+        while at.container in moved and new.container is not None and moved[at.container][1].address == new.container:
+            at, new = at.container, new.container
+        line = f"previously: [{at.key}] on {new}" if at.container == new.container else f"moved: [{{from: {at:yaml}, to: {new:yaml}}}]"
+        reason, way = f"was tracked as {old.address}, which rules of the other commit may name", f"write {line}"
+        source, cause = draft.declared.source, new if new != draft.address else None
+        yield replace(old, blocked=Blocked(old.address, f"is declared as {draft.address}", way, source, new, id="RC-probable-rename"))
+        yield replace(draft, blocked=Blocked(draft.address, reason, way, source, cause, id="RC-probable-rename"))
 
 
 def delete_line(address: Address) -> str:

@@ -52,7 +52,7 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     """Limit the run to what is selected, with what that requires; what requires something excluded is blocked, and so is the rest."""
     if world.selection == Selection():
         return decisions
-    run = _Run(world, decisions)
+    run = _Selected(world, decisions)
     run.include_required()
     left = {address: entry for address, entry in run.entries.items() if address not in run.included}
     # For every other address, what would change and is left alone is as good as blocked; what is unchanged can be relied on.
@@ -68,7 +68,7 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     )
 
 
-class _Run:
+class _Selected:
     """What a run is about. `included`: the addresses so far; `blocked`: the entries of those that require something excluded."""
 
     def __init__(self, world: World, decisions: Decisions) -> None:

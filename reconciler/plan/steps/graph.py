@@ -155,7 +155,7 @@ class Acyclic:
             self._turn[node] = turn
 
 
-class _Stage(Enum):
+class _StepStatus(Enum):
     WAITING = auto()
     READY = auto()
     RUNNING = auto()
@@ -180,11 +180,11 @@ class Schedule:
         self._open = {node: len(edges.all) for node, edges in nodes.items()}
         self._followers = _followers(nodes, lambda edges: edges.all)
         self._needed_by = _followers(nodes, lambda edges: edges.needs)
-        self._stage = dict.fromkeys(nodes, _Stage.WAITING)
+        self._stage = dict.fromkeys(nodes, _StepStatus.WAITING)
         self._ready = [turn for turn, node in enumerate(self._order) if not self._open[node]]  # a heap; what has started may still be in it
         self._ended = 0
         for turn in self._ready:
-            self._stage[self._order[turn]] = _Stage.READY
+            self._stage[self._order[turn]] = _StepStatus.READY
 
     @property
     def done(self) -> bool:
@@ -196,7 +196,7 @@ class Schedule:
         taken: list[int] = []
         while self._ready and (most is None or len(taken) < most):
             turn = heappop(self._ready)
-            if self._stage[self._order[turn]] is _Stage.READY:
+            if self._stage[self._order[turn]] is _StepStatus.READY:
                 taken.append(turn)
         for turn in taken:
             heappush(self._ready, turn)
@@ -204,49 +204,49 @@ class Schedule:
 
     def start(self, node: int) -> None:
         """Take a ready step."""
-        self._expect(node, _Stage.READY, "started")
-        self._stage[node] = _Stage.RUNNING
+        self._expect(node, _StepStatus.READY, "started")
+        self._stage[node] = _StepStatus.RUNNING
 
     def succeed(self, node: int) -> tuple[int, ...]:
         """Report a started step as done; returns the steps that this made ready."""
-        self._expect(node, _Stage.RUNNING, "ended")
-        return self._sorted(self._end(node, _Stage.SUCCEEDED))
+        self._expect(node, _StepStatus.RUNNING, "ended")
+        return self._sorted(self._end(node, _StepStatus.SUCCEEDED))
 
     def fail(self, node: int) -> tuple[int, ...]:
         """Report a started step as failed; returns the steps that are skipped because they need it, directly or indirectly.
 
         Steps that only come after these may become ready: see `ready`.
         """
-        self._expect(node, _Stage.RUNNING, "ended")
+        self._expect(node, _StepStatus.RUNNING, "ended")
         skipped: list[int] = []
         met = {node}
         ahead = [node]
         while ahead:
             for follower in self._needed_by[ahead.pop()]:
-                if follower not in met and self._stage[follower] is _Stage.WAITING:
+                if follower not in met and self._stage[follower] is _StepStatus.WAITING:
                     met.add(follower)
                     skipped.append(follower)
                     ahead.append(follower)
         for follower in skipped:  # all of them first, so that none becomes ready when another ends
-            self._stage[follower] = _Stage.SKIPPED
-        self._end(node, _Stage.FAILED)
+            self._stage[follower] = _StepStatus.SKIPPED
+        self._end(node, _StepStatus.FAILED)
         for follower in skipped:
-            self._end(follower, _Stage.SKIPPED)
+            self._end(follower, _StepStatus.SKIPPED)
         return self._sorted(skipped)
 
-    def _end(self, node: int, stage: _Stage) -> list[int]:
+    def _end(self, node: int, stage: _StepStatus) -> list[int]:
         self._stage[node] = stage
         self._ended += 1
         released: list[int] = []
         for follower in self._followers[node]:
             self._open[follower] -= 1
-            if not self._open[follower] and self._stage[follower] is _Stage.WAITING:
-                self._stage[follower] = _Stage.READY
+            if not self._open[follower] and self._stage[follower] is _StepStatus.WAITING:
+                self._stage[follower] = _StepStatus.READY
                 heappush(self._ready, self._turn[follower])
                 released.append(follower)
         return released
 
-    def _expect(self, node: int, stage: _Stage, verb: str) -> None:
+    def _expect(self, node: int, stage: _StepStatus, verb: str) -> None:
         if self._stage.get(node) is not stage:
             raise ValueError(f"step {node} cannot be {verb}: it is {self._stage[node].name.lower() if node in self._stage else 'unknown'}")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NUMBER: Final = re.compile(r"(?<![\d,])(?:\d[\d,]*\d|\d) (?!of\b)[a-z]+")  # a number and its noun stay on one line
 FOLDER: Final = Path(__file__).parent
 CSS: Final = FOLDER / "static" / "first_screen.css"
-NAMED: Final = 4  # lines of a column
+MOST_LINES: Final = 4  # lines of a column
 TITLES: Final = 3  # objects in a line
 SITES: Final = 12  # cards
 BARS: Final = 120  # of the chart; of more moments, the worst of each group
@@ -207,7 +207,9 @@ def _readers(title: str, rows: Sequence[ReaderChangeData], tone: str, unread: Se
     lines = _reader_lines(widest(rows))
     objects = len({(row["kind"], row["title"], row["address"]) for row in rows})
     none = "Not all known" if unread else "None"
-    return Column(title, count(objects, "object") if rows else none, tone if rows else "quiet", lines[:NAMED], max(0, len(lines) - NAMED))
+    return Column(
+        title, count(objects, "object") if rows else none, tone if rows else "quiet", lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)
+    )
 
 
 def _gained(document: Data) -> Column:
@@ -250,7 +252,7 @@ def _urls(document: Data) -> Column:
         lines.append(Line(f"{path} → {place}", f"{where}: {count(len(inside), 'URL')}"))
     parts = [*([f"{count(dead, 'page')} lost"] if dead else []), *([f"{count(moved, 'page')} moved"] if moved else [])]
     number = ", ".join(parts) or count(len(urls["dead"]) + len(urls["moved"]), "URL")
-    return Column("Published URLs", number, "bad" if urls["dead"] else "warn", lines[:NAMED], max(0, len(lines) - NAMED))
+    return Column("Published URLs", number, "bad" if urls["dead"] else "warn", lines[:MOST_LINES], max(0, len(lines) - MOST_LINES))
 
 
 def _place(url: str, sites: Sequence[Data]) -> tuple[str, str]:
@@ -275,7 +277,7 @@ def _deleted(document: Data) -> Column:
     lines = [
         Line(name, ", ".join([*dict.fromkeys(kinds[name]), *([count(pages, "page")] if pages else [])])) for name, pages in titles.items()
     ]
-    return Column("Deleted", count(len(deleted), "object"), "bad", lines[:NAMED], max(0, len(lines) - NAMED))
+    return Column("Deleted", count(len(deleted), "object"), "bad", lines[:MOST_LINES], max(0, len(lines) - MOST_LINES))
 
 
 def _card(site: Data, unread: Sequence[str]) -> SiteCard:

@@ -32,7 +32,7 @@ from reconciler.text.credentials import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"
-NAMED: Final = 3  # other projects that are named
+MOST_PROJECTS: Final = 3  # other projects that are named
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService)
         place = "the same service" if scope.service == service.identity else scope.service
         environment = f" in {scope.environment}" if scope.environment else ""
         texts.append(f"{count(number, 'resource')} of {scope.project}{environment} on {place}")
-    return listed(texts, NAMED)
+    return listed(texts, MOST_PROJECTS)
 
 
 def to_create(operation: Operation, voice: Voice, project: Project, service: ConnectedService) -> Unseen | None:

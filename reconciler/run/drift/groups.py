@@ -15,7 +15,7 @@ from reconciler.report.words import listed
 from reconciler.run.stages import Planned
 from reconciler.text.names import did_you_mean
 
-NAMED: Final = 5  # fields of a sentence
+MOST_FIELDS: Final = 5  # fields of a sentence
 
 CommandLine = Callable[[str], str]
 """Returns the command line of a command, with what its user typed about the service and the project."""
@@ -48,7 +48,7 @@ def other_ways(line_of: CommandLine, planned: Planned, groups: Sequence[DriftGro
             why = next((f": {blocked[address]}" for address in group.addresses if address in blocked), "")
             ways[group.id] = OtherWay("", f"No request puts {group.addresses[0]} back{why}.")
         elif edits := pending_edits(planned.plan, group.addresses):
-            sentence = f"What puts {group.addresses[0]} back also applies changes of your files: {listed(edits, NAMED)}."
+            sentence = f"What puts {group.addresses[0]} back also applies changes of your files: {listed(edits, MOST_FIELDS)}."
             ways[group.id] = OtherWay("", sentence)
     return ways
 

@@ -12,7 +12,7 @@ from reconciler import exits
 from reconciler.address import Glob
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-from reconciler.model import Outcome, Plan, RecordedRun, StepStatus, Withheld
+from reconciler.model import NotApplied, Outcome, Plan, RecordedRun, StepStatus
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.words import count
@@ -31,13 +31,13 @@ from reconciler.text.names import HERE, clock_time
 if TYPE_CHECKING:  # a plan imports no apply
     from reconciler.run.applying import ApplySession
 
-NAMED: Final = 50  # addresses that are said at most
+MOST_ADDRESSES: Final = 50  # addresses that are said at most
 GLOBS_MAX: Final = 1_000  # patterns of one option; more than anybody types
 AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 
 @dataclass
-class Use:
+class SavedPlanUse:
     """One use of a saved plan. `operation`: what this run is asked, with the scope from the file.
 
     `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest.
@@ -80,8 +80,8 @@ class Use:
     def repeated(self, run: str, earlier: RecordedRun) -> Outcome:
         """The outcome of a run that found the whole file applied: a job that is started again ends as it did the first time."""
         document = self.saved.document
-        onward = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}."
-        return Outcome(run, Plan(document["project"], document["environment"]), onward=onward)
+        next_step = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}."
+        return Outcome(run, Plan(document["project"], document["environment"]), next_step=next_step)
 
     def begin(self, session: ApplySession, store: Store) -> Planned:
         """The part of a fresh plan that the file allows. Raises `StalePlan` where the file was used, or belongs to another state."""
@@ -108,27 +108,27 @@ class Use:
             code = exits.strongest([code, exits.PARTLY])
         untouched = outcome.results and not outcome.count(StepStatus.DONE) and not outcome.count(StepStatus.IN_DOUBT)
         if untouched and code != exits.DONE:
-            onward = "Nothing was done, so the plan file can be used again."
+            next_step = "Nothing was done, so the plan file can be used again."
         elif code != exits.DONE:
-            onward = "The plan file has been used; create a new plan for the rest."
+            next_step = "The plan file has been used; create a new plan for the rest."
         elif self.approval.new:
-            onward = "The plan file was applied; newer changes need a new plan."
+            next_step = "The plan file was applied; newer changes need a new plan."
         else:
-            onward = "The plan file was applied."
-        return replace(outcome, onward=onward, withheld=self._withheld()), code
+            next_step = "The plan file was applied."
+        return replace(outcome, next_step=next_step, not_applied=self._not_applied()), code
 
     def nothing(self, run: str) -> Outcome | None:
         """The outcome where nothing was done because not all of it holds; None where it was not compared at all."""
         if self.approval is None:
             return None
         plan = replace(self.approval.planned.plan, changes=(), steps=())
-        stopped, onward = "the saved plan is no longer valid", "Nothing was applied, so the plan file can be used again."
-        return Outcome(run, plan, stopped=stopped, onward=onward, withheld=self._withheld())
+        stopped, next_step = "the saved plan is no longer valid", "Nothing was applied, so the plan file can be used again."
+        return Outcome(run, plan, stopped=stopped, next_step=next_step, not_applied=self._not_applied())
 
-    def _withheld(self) -> Withheld:
+    def _not_applied(self) -> NotApplied:
 
         assert self.approval is not None
-        return Withheld(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
+        return NotApplied(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
 
     def _check_state(self, now: str, store: Store) -> None:
         """Raise `StalePlan` if the file is of another state than the one with the lineage `now`, or was used."""
@@ -221,10 +221,10 @@ class Use:
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)
-        for line in every[:NAMED]:
+        for line in every[:MOST_ADDRESSES]:
             self.voice.say(f"  {line}")
-        if len(every) > NAMED:
-            self.voice.say(f"  and {len(every) - NAMED:,} more")
+        if len(every) > MOST_ADDRESSES:
+            self.voice.say(f"  and {len(every) - MOST_ADDRESSES:,} more")
 
     def rest(self, planned: Planned) -> str:
         """What of the file still holds, where not all of it does. Raises `StalePlan` where that is nothing."""
@@ -259,12 +259,12 @@ def opened(voice: Voice, path: Path, *, commit: str | None = None) -> Saved:
     return saved
 
 
-def use_of(voice: Voice, operation: Operation, saved: Saved) -> Use:
+def use_of(voice: Voice, operation: Operation, saved: Saved) -> SavedPlanUse:
     """The use of a file by an operation that has its scope."""
     # Whoever saved the plan typed these, and was shown what the file still shows.
     allowed = globs(saved.path, saved.document["options"].get("allowOpenWork", []))
     limits = replace(operation.limits, open_work=(*operation.limits.open_work, *allowed))
-    return Use(voice, replace(operation, limits=limits), saved)
+    return SavedPlanUse(voice, replace(operation, limits=limits), saved)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:

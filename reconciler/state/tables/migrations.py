@@ -17,7 +17,7 @@ from reconciler.state.tables.values import mapping, to_json
 
 Migration = Callable[[Connection], None]
 
-NAMED: Final = 3  # names in a message
+MOST_NAMES: Final = 3  # names in a message
 NAME_MAX: Final = 80  # characters of each
 OTHERS_HINT: Final = (
     "Do not use it if you did not add that yourself: pass another file with --state, or move this one away. Otherwise drop it with the "
@@ -90,7 +90,9 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
         wrong = f"{where} was written by a newer version: its schema is {current}, this version supports {today}"
         raise StateError(wrong, id="RC-state-newer", hint=NEWER_HINT)
     if current is not None and (others := connection.others()):
-        names = [repr(name)[1:-1][:NAME_MAX] for name in others[:NAMED]] + [f"{len(others) - NAMED:,} more"] * (len(others) > NAMED)
+        names = [repr(name)[1:-1][:NAME_MAX] for name in others[:MOST_NAMES]] + [f"{len(others) - MOST_NAMES:,} more"] * (
+            len(others) > MOST_NAMES
+        )
         wrong = f"{where} contains what no state contains: {', '.join(names)}"
         raise StateError(wrong, id="RC-not-a-state", hint=OTHERS_HINT)
     return None if current is None else current == today

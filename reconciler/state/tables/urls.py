@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import FormerUrl, Moves, RecordedUrls
-from reconciler.model.ledger import SiteLedger, UrlHistory, UrlRecord
+from reconciler.model.ledger import CLOSED, SiteLedger, UrlHistory, UrlRecord
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged, mapping, to_json
@@ -40,14 +40,11 @@ def write_sites(
 ) -> int:
     """Record what a run sees of sites; `gone`: sites that are no longer published. Returns how many URLs began or ended."""
     number = 0
-    for site, ledger in sites.items():
+    for site, ledger in {**sites, **dict.fromkeys(gone, SiteLedger(CLOSED, ()))}.items():
         if ledger.urls is not None:
             number += _write(connection, state, str(site), {url.url: url.page for url in ledger.urls}, run=run, at=at)
         statement = f"{insert('url_sites')} ON CONFLICT (state, site) DO UPDATE SET digest = excluded.digest"
         connection.run(statement, state=state, site=str(site), digest=ledger.digest)
-    for site in gone:
-        number += _write(connection, state, str(site), {}, run=run, at=at)
-        connection.run("DELETE FROM url_sites WHERE state = :state AND site = :site", state=state, site=str(site))
     return number
 
 

@@ -12,7 +12,7 @@ from reconciler.mcp.answers import BYTES
 from tests.cli.conftest import Cli
 from tests.cli.mcp.client import Agent, text_of
 from tests.hostile.titles import seed
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 
 def large(cli: Cli, number: int) -> None:
@@ -34,6 +34,7 @@ def large(cli: Cli, number: int) -> None:
     cli("sandbox", "seed", "--db", "p/sandbox.db", "seed.yaml", code=0)
 
 
+@costly
 @sampled
 @pytest.mark.timeout(1_200)
 def test_no_answer_about_ten_thousand_objects_is_over_the_budget(cli: Cli) -> None:

@@ -18,6 +18,7 @@ from reconciler.run.replaced_files import only_change
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of
 from tests.cli.test_propose import FILES, TITLE, contents, write
+from tests.proofs import costly
 
 LONG = "y" * 45
 
@@ -52,6 +53,7 @@ def test_it_changes_the_files_and_shows_the_plan_against_the_service(cli: Cli, a
     assert not any(failed for failed, _ in (checked, written, undone))
 
 
+@costly
 @pytest.mark.parametrize("call", [{"operations": TITLE}, {"undo": True}])
 def test_a_call_that_waits_for_another_change_ends_when_it_is_cancelled(agent: Agent, call: dict[str, Any]) -> None:
     write(agent.root / "offline")

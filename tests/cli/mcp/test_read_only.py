@@ -18,7 +18,7 @@ from tests.cli.conftest import Cli, initialised
 from tests.cli.mcp.client import Agent, text_of
 from tests.cli.mcp.proxy import counting
 from tests.hostile.titles import TITLES
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 TEXTS = [
     "", "guides", "acme", "acme/space/guides", "acme/site/docs", "acme/**", "*", "anyone", "role=guest", "link=x", "RC-protected", "site",
@@ -103,6 +103,7 @@ def rules_of(project: Path) -> Any:
     return {name: value for name, value in document.items() if name not in ("organizations", "removed")}
 
 
+@costly
 @sampled
 @pytest.mark.timeout(3_600)
 def test_no_call_sends_anything_but_get_with_a_token_that_can_write(cli: Cli) -> None:

@@ -15,6 +15,7 @@ from reconciler.mcp.answers import BYTES
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.mcp.client import Agent, succeeded, text_of
+from tests.proofs import costly
 
 
 def test_a_resource_is_a_file_of_the_project_and_no_other(cli: Cli) -> None:
@@ -103,6 +104,7 @@ def test_without_a_project_the_roots_of_the_client_decide(cli: Cli, tmp_path: Pa
     assert "Findings for p" in text
 
 
+@costly
 def test_a_long_reading_reports_its_progress_and_ends_when_it_is_cancelled(cli: Cli) -> None:
     applied_project(cli)
     heard: list[str] = []

@@ -15,6 +15,7 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from reconciler.mcp.answers import BYTES
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of
+from tests.proofs import costly
 
 
 @pytest.fixture
@@ -89,6 +90,7 @@ def begun(*requests: dict[str, Any]) -> list[str]:
     return [json.dumps(message) for message in (first, {"jsonrpc": "2.0", "method": "notifications/initialized"}, *requests)]
 
 
+@costly
 def test_broken_json_does_not_end_the_server_and_the_end_of_stdin_does(agent: Agent) -> None:
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "explain", "arguments": {"word": "team"}}}
     server = started(agent)
@@ -100,6 +102,7 @@ def test_broken_json_does_not_end_the_server_and_the_end_of_stdin_does(agent: Ag
     assert server.returncode == 0
 
 
+@costly
 def test_a_client_that_is_killed_takes_its_server_with_it(agent: Agent) -> None:
     server = started(agent)
     send(server, *begun())

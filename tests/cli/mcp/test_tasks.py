@@ -18,7 +18,7 @@ from mcp import Client
 
 from tests.cli.conftest import Cli, prepared
 from tests.cli.mcp.client import Agent, text_of
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 CALLS, TOKENS = 12, 20_000  # of one task; a token is taken for 4 bytes
 SANDBOX = ("--sandbox", "acme.db")
@@ -243,6 +243,7 @@ def test_there_are_fifty_tasks() -> None:
     assert len({task.name for task in TASKS}) == 50
 
 
+@costly
 @pytest.mark.parametrize("task", spread(TASKS, 12), ids=lambda task: task.name)
 def test_a_task_takes_few_calls_and_little_text(cli: Cli, task: Task) -> None:
     acme(cli)

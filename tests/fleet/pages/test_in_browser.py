@@ -12,6 +12,7 @@ import pytest
 from tests import browser
 from tests.fleet.pages import samples
 from tests.fleet.pages.site import Site, site
+from tests.proofs import costly
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -54,6 +55,7 @@ def violations(page: Page) -> list[str]:
     return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in answer["violations"] for node in rule["nodes"]]
 
 
+@costly
 def test_a_page_full_of_hostile_texts_runs_nothing_asks_nobody_and_is_accessible(chromium: Browser, pages: Site) -> None:
     page, wrong = opened(chromium, pages, "/pages/project-hostile", color_scheme="dark", viewport={"width": 360, "height": 800})
     assert page.evaluate("document.querySelectorAll('img, iframe, script:not([src])').length") == 0

@@ -24,6 +24,7 @@ from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.text.escape import is_plain
 from tests.fleet.pages import samples
+from tests.proofs import costly
 from tests.report.made import plan_text, the_example
 
 VOID = {"meta", "link", "input", "br", "wbr"}
@@ -233,6 +234,7 @@ def test_ten_thousand_cells_are_quick_and_small() -> None:
     assert len({(group.tenant, group.wave) for group in groups}) == len(groups)
 
 
+@costly
 def test_of_many_cells_the_worst_have_links_of_their_own_and_none_is_left_out() -> None:
     view = samples.overview(10_000, tenants=60)
     own = heatmap.alone(view.cells)

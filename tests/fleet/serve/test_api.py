@@ -39,7 +39,7 @@ from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from reconciler.fleet.store.database import MIGRATIONS
 from tests.fleet.serve.served import TOKEN, Served, declare, project, read, rows_of, served
-from tests.proofs import tries
+from tests.proofs import costly, tries
 
 GOOD = Reading("c0ffee", managed=10, coverage=1.0)
 CHECKS = (not_a_server_error, response_schema_conformance)
@@ -56,6 +56,7 @@ def site(database: FleetDatabase) -> Iterator[Served]:
         yield made
 
 
+@costly
 def test_the_document_of_the_api_says_what_it_does(site: Served) -> None:
     with site.program() as program:
         document = program.get("/api/v1/openapi.json").json()

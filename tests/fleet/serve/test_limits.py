@@ -34,6 +34,7 @@ from reconciler.fleet.store import FleetDatabase
 from tests import processes
 from tests.fleet.serve.provider import CLIENT, provided
 from tests.fleet.serve.served import SECONDS, declare, project, served
+from tests.proofs import costly
 
 SECRET: Final = "hub-secret-0123456789"
 PLAUSIBLE: Final = "sha256=" + "0" * 64
@@ -92,6 +93,7 @@ def memory(process_id: int) -> int:
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1_024  # type: ignore[index]
 
 
+@costly
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_idle_connections_and_large_bodies_leave_the_dashboard_usable_in_little_memory(
     database: FleetDatabase, fleet_url: str, tmp_path: Path
@@ -174,6 +176,7 @@ def test_a_connection_that_sends_no_request_is_closed(database: FleetDatabase, m
                 pass
 
 
+@costly
 def test_a_response_that_nobody_reads_ends(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "STALL_SECONDS", 0.2)
     monkeypatch.setattr(connections, "WAIT_SECONDS", 600.0)

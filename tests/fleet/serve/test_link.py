@@ -20,6 +20,7 @@ import pytest
 
 from reconciler.fleet.store import FleetDatabase
 from tests import processes
+from tests.proofs import costly
 
 READY = re.compile(r"The dashboard is ready: (http://\S+?)[\r\n]")
 SECONDS = 60.0
@@ -66,6 +67,7 @@ def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: Fl
             assert other.get(found[1]).status_code != 200, "a link logs in once"
 
 
+@costly
 @pytest.mark.parametrize("command", ["serve", "up"])
 def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
     tmp_path: Path, database: FleetDatabase, fleet_url: str, command: str

@@ -28,7 +28,7 @@ from reconciler.model import Plan
 from reconciler.report.documents import plan_document
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.serve.served import Served, add, csrf, declare, plain, project, read, rows_of, served
-from tests.proofs import tries
+from tests.proofs import costly, tries
 
 CANARY = "canary-hook-secret-0123456789"
 ROLES = [
@@ -157,6 +157,7 @@ def crawl(browser: httpx2.Client) -> dict[str, httpx2.Response]:
     return found
 
 
+@costly
 def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provider: Provider, database: FleetDatabase) -> None:
     with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
         pages = crawl(browser)

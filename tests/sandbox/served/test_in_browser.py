@@ -11,7 +11,7 @@ import pytest
 from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.server import Embedded, embedded
 from tests import browser
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sandbox.served.organizations import HOSTILE_TEXT, hostile, looked_at
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def violations(page: Page) -> list[str]:
     return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in answer["violations"] for node in rule["nodes"]]
 
 
+@costly
 @pytest.mark.parametrize(("name", "width", "scheme"), spread(CASES, 6))
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     chromium: Browser, docs: Embedded, name: str, width: int, scheme: Any
@@ -79,6 +80,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     page.context.close()
 
 
+@costly
 def test_hostile_texts_run_nothing_and_fetch_nothing(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
     made = hostile(tmp_path_factory.mktemp("hostile"))
     made.store.close()
@@ -92,6 +94,7 @@ def test_hostile_texts_run_nothing_and_fetch_nothing(chromium: Browser, tmp_path
             page.context.close()
 
 
+@costly
 def test_a_person_chooses_a_reader_in_the_bar_and_stays_that_reader(chromium: Browser, docs: Embedded) -> None:
     page, wrong = opened(chromium, docs, "docs", viewport={"width": 360, "height": 800}, java_script_enabled=False)
     assert page.get_by_role("link", name="Staff").count() == 0

@@ -24,7 +24,7 @@ from reconciler.sandbox.sites.pages import SitePages
 from reconciler.sandbox.sites.readers import HEADER, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Object, Store
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sandbox.served.organizations import HOSTILE, ORGANIZATION, SECRET, Writer, hostile, looked_at, organization
 
 BASE = "http://127.0.0.1"
@@ -118,6 +118,7 @@ def allowed(store: Store, site: Object, reader: Reader) -> SitePages | None:
 # -- who gets which page -----------------------------------------------------------------------------------------------------------
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(40), 6))
 def test_a_crawler_reaches_the_pages_that_each_reader_may_read_and_everything_else_is_404(tmp_path: Path, seed: int) -> None:
     made = organization(tmp_path, seed)

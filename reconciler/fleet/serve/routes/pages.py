@@ -47,7 +47,7 @@ DONE: Final = {
 YEARS_BEFORE: Final = 1
 YEARS_AFTER: Final = 5
 """The last year of the calendar's links, from now."""
-NAMED: Final = 10  # broken projects that the overview names
+MOST_BROKEN: Final = 10  # broken projects that the overview names
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -183,7 +183,7 @@ def _overview(request: Request, caller: Caller) -> views.OverviewView:
     with site_of(request).database.transaction() as connection:
         seen, cells = store.workers_of(connection) if caller.tenants is None else (), listing.cells(connection, caller.tenants)
         # The cells say which are broken: asking for that again would take as long as all of them.
-        broken = [cell.name for cell in cells if cell.health is HealthWord.BROKEN and not cell.orphaned][:NAMED]
+        broken = [cell.name for cell in cells if cell.health is HealthWord.BROKEN and not cell.orphaned][:MOST_BROKEN]
         return views.OverviewView(
             _frame(connection, caller),
             cells,

@@ -17,7 +17,7 @@ Stamp = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class LivingState:
+class ServiceState:
     """`at`: the end of the last run, None if none ended. `urls`: those that answer, by the address of their site."""
 
     state: State
@@ -25,14 +25,14 @@ class LivingState:
     urls: Mapping[str, Sequence[str]]
 
 
-class LivingStates:
+class ServiceStates:
     """Reads states, each again when its file has changed. `now`: the clock."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
-        self.read: dict[tuple[Path, str, str], tuple[Stamp, LivingState | None]] = {}
+        self.read: dict[tuple[Path, str, str], tuple[Stamp, ServiceState | None]] = {}
 
-    def of(self, project: Project) -> LivingState | None:
+    def of(self, project: Project) -> ServiceState | None:
         """What is known of a project in its environment; None without a state, or where it is not in a file."""
         name = file_of(project.settings.state)
         if not name or set(name) & set("?%"):
@@ -44,12 +44,12 @@ class LivingStates:
             self.read[key] = (stamp, self._look(*key) if stamp else None)
         return self.read[key][1]
 
-    def _look(self, file: Path, project: str, environment: str) -> LivingState | None:
+    def _look(self, file: Path, project: str, environment: str) -> ServiceState | None:
         try:
             known = last_known(file, project, environment, self.now())
         except (ReconcilerError, OSError):
             return None  # of another version, locked or damaged: the editor works without it
-        return LivingState(*known) if known is not None else None
+        return ServiceState(*known) if known is not None else None
 
 
 def _stamp(file: Path) -> Stamp:

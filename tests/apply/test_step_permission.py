@@ -31,7 +31,7 @@ def spaces(org: Org, *more: dict[str, Any]) -> None:
 
 def test_creates_titles_and_order_are_not_asked_about_and_what_opens_or_deletes_is(tmp_path: Path) -> None:
     keeper = Gatekeeper()
-    org = Org(tmp_path, clearance=keeper.refusal)
+    org = Org(tmp_path, permission=keeper.refusal)
     first, second = {"space": "a", "title": "A"}, {"collection": "b", "title": "B", "defaultLevel": "read"}
     spaces(org, first, second)
     assert org.apply().went_through
@@ -75,7 +75,7 @@ class Waiting:
 @pytest.mark.parametrize("closes", [True, False])
 def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, closes: bool) -> None:
     keeper = Gatekeeper()
-    org = Org(tmp_path, clearance=keeper.refusal)
+    org = Org(tmp_path, permission=keeper.refusal)
     spaces(org, {"collection": "b", "title": "B"})
     assert org.apply().went_through
     spaces(org)
