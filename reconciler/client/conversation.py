@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
 from typing import Any, Final, NamedTuple
@@ -87,20 +87,20 @@ class Conversation:
         self,
         method: str,
         path: str,
-        query: Mapping[str, str] | None = None,
-        body: Any | None = None,
+        sent: Any | None = None,
         *,
         retry: RetryClass,
         deadline: float | None = None,
         in_time: InTime = always,
     ) -> Answer:
-        """Send attempts until there is an answer, or retrying is useless; `deadline`: seconds for everything, waiting included.
+        """Send attempts until there is an answer, or retrying is useless. `sent`: the query of a GET, the body of any other request.
+        `deadline`: seconds for everything, waiting included.
 
         No more attempts are sent once `in_time` returns False.
         """
         # What was not made by `encode` is a defect of ours, and could address another object than the one that was meant.
-        url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
-        content = None if body is None else _as_json(body).encode("ascii")
+        url = self._base + checked(path) + (f"?{urlencode(sent)}" if method == "GET" and sent else "")
+        content = None if method == "GET" or sent is None else _as_json(sent).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         request = _Request(method, path, url, content, until, in_time)
         in_doubt = False
