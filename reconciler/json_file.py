@@ -25,7 +25,7 @@ def json_data(content: bytes, *, most: int, parts: int) -> Any:
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
-        )  # fmt: skip
+        )
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 at byte {error.start:,}") from None
     except RecursionError:

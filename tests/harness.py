@@ -30,6 +30,7 @@ from reconciler.model import Outcome, Plan, State
 from reconciler.observe import observe, planned
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.resource import Kinds
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
@@ -184,7 +185,7 @@ class Org:
                     actual,
                     lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                 )
-        return prove(kinds(), desired, state, actual, made, selection=selection)
+        return prove(World(kinds(), desired, state, actual, selection), made)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
         return asyncio.run(self._apply(allow_replace, selection))
@@ -202,7 +203,7 @@ class Org:
                     actual,
                     lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                 )
-                made = check(prove(kinds(), desired, state, actual, made, selection=selection), desired, Limits().with_exposures)
+                made = check(prove(World(kinds(), desired, state, actual, selection), made), desired, Limits().with_exposures)
                 self.made, self.planned = made, len(self.requests)
                 outcome = await apply(
                     writer,

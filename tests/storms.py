@@ -139,7 +139,7 @@ def planned(
 
     actual = asyncio.run(look())
     believable(identify(kinds(), desired, state, actual), desired, accept=accept)
-    made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
+    made = prove(World(kinds(), desired, state, actual), plan(kinds(), desired, state, actual))
     return made, drift(World(kinds(), desired, state, actual), made)
 
 

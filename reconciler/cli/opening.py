@@ -33,7 +33,7 @@ from reconciler.text.redact import of_urls
 @contextmanager
 def opened(
     screen: Screen, options: Options, *, create: bool = True, admit: Callable[[JudgedProject], None] = lambda judged_project: None
-) -> Iterator[Run]:  # fmt: skip
+) -> Iterator[Run]:
     """A run, begun as `Run.open` begins it; hosts that only the YAML names are confirmed after `admit`."""
 
     def admitted(judged_project: JudgedProject) -> None:
@@ -112,7 +112,7 @@ def saved_use(screen: Screen, options: Options, path: Path, *, commit: str | Non
 @contextmanager
 def connected(
     screen: Screen, options: Options, project: Project | None, kinds: Kinds | None, *, create: bool = True
-) -> Iterator[ConnectedService]:  # fmt: skip
+) -> Iterator[ConnectedService]:
     """The service, for a command that need not use the state; see `connect`."""
     if project is not None:
         confirm_hosts(screen, options, project, state=False)
@@ -143,7 +143,7 @@ def state_of(screen: Screen, options: Options, project: Project) -> Iterator[Sto
 @contextmanager
 def leased_state(
     screen: Screen, options: Options, project: Project, service: ConnectedService, *, command: str
-) -> Iterator[tuple[Store, Journal]]:  # fmt: skip
+) -> Iterator[tuple[Store, Journal]]:
     """The state under its lease; see `leased`."""
     confirm_hosts(screen, options, project)
     with leased(options.operation, TerminalVoice(screen), project, service, command=command) as (store, journal):

@@ -126,9 +126,15 @@ class Options:
 
     project: Path = Path()
     env: str | None = option(
-        None, "env", "reading", "The environment: environments/NAME.yaml. Each has a state of its own.",
-        metavar="NAME", complete="environments", joined=True, child=True,
-    )  # fmt: skip
+        None,
+        "env",
+        "reading",
+        "The environment: environments/NAME.yaml. Each has a state of its own.",
+        metavar="NAME",
+        complete="environments",
+        joined=True,
+        child=True,
+    )
     # Not from the environment, where each variable of the project has a name of its own: RECONCILER_VAR_NAME.
     var: Mapping[str, str] = option(
         dict, "var", "reading", "Set a variable.", metavar="NAME=VALUE", multiple=True, callback=pairs, typed=True, joined=True, child=True,
@@ -139,92 +145,204 @@ class Options:
         metavar="FILE", multiple=True, callback=files, variable="VARS_FILE", joined=True, child=True,
     )  # fmt: skip
     env_file: tuple[str, ...] = option(
-        (), "env-file", "reading",
+        (),
+        "env-file",
+        "reading",
         "Read RECONCILER_VAR_NAME=VALUE lines, as if the environment had them. Repeatable; the environment wins.",
-        metavar="FILE", multiple=True, callback=env_files, joined=True, child=True,
-    )  # fmt: skip
+        metavar="FILE",
+        multiple=True,
+        callback=env_files,
+        joined=True,
+        child=True,
+    )
     public_var: tuple[str, ...] = option(
-        (), "public-var", "reading", "Declare that a variable from the environment is not a secret.",
-        metavar="NAME", multiple=True, typed=True, joined=True, child=True,
-    )  # fmt: skip
+        (),
+        "public-var",
+        "reading",
+        "Declare that a variable from the environment is not a secret.",
+        metavar="NAME",
+        multiple=True,
+        typed=True,
+        joined=True,
+        child=True,
+    )
     allow_file: tuple[Path, ...] = option(
         (), "allow-file", "reading", "Allow expressions to read this file, or the files in this folder, outside the project. Repeatable.",
         metavar="PATH", multiple=True, type=PATH, typed=True, joined=True, child=True,
     )  # fmt: skip
     target: tuple[Glob, ...] = option(
-        (), "target", "targets", "Limit the run to matching addresses and what they require. Repeatable.",
-        metavar="GLOB", saved="scope", child=True, **GLOBS,
-    )  # fmt: skip
+        (),
+        "target",
+        "targets",
+        "Limit the run to matching addresses and what they require. Repeatable.",
+        metavar="GLOB",
+        saved="scope",
+        child=True,
+        **GLOBS,
+    )
     exclude: tuple[Glob, ...] = option(
-        (), "exclude", "targets", "Exclude matching addresses. Repeatable.", metavar="GLOB", saved="scope", child=True, **GLOBS,
-    )  # fmt: skip
+        (),
+        "exclude",
+        "targets",
+        "Exclude matching addresses. Repeatable.",
+        metavar="GLOB",
+        saved="scope",
+        child=True,
+        **GLOBS,
+    )
     allow_replace: tuple[Glob, ...] = option(
-        (), "allow-replace", "replacement", "Allow matching objects to be deleted and recreated. Repeatable.",
-        metavar="ADDRESS", saved="scope", typed=True, limit="replacements", **GLOBS,
-    )  # fmt: skip
+        (),
+        "allow-replace",
+        "replacement",
+        "Allow matching objects to be deleted and recreated. Repeatable.",
+        metavar="ADDRESS",
+        saved="scope",
+        typed=True,
+        limit="replacements",
+        **GLOBS,
+    )
     allow_delete: int | None = option(
-        None, "allow-delete", "guards", "Allow up to N deletions, instead of guards.maxDelete.",
-        metavar="N", type=COUNT, saved="limit", typed=True, limit="deletions",
-    )  # fmt: skip
+        None,
+        "allow-delete",
+        "guards",
+        "Allow up to N deletions, instead of guards.maxDelete.",
+        metavar="N",
+        type=COUNT,
+        saved="limit",
+        typed=True,
+        limit="deletions",
+    )
     allow_exposure: tuple[Glob, ...] = option(
-        (), "allow-exposure", "guards", "Allow matching addresses to become public or lose a protection. Repeatable.",
-        metavar="ADDRESS", saved="grant", typed=True, limit="exposures", **GLOBS,
-    )  # fmt: skip
+        (),
+        "allow-exposure",
+        "guards",
+        "Allow matching addresses to become public or lose a protection. Repeatable.",
+        metavar="ADDRESS",
+        saved="grant",
+        typed=True,
+        limit="exposures",
+        **GLOBS,
+    )
     max_exposed: int | None = option(
-        None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
-        metavar="N", type=COUNT, saved="limit", typed=True, limit="exposed",
-    )  # fmt: skip
+        None,
+        "max-exposed",
+        "guards",
+        "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
+        metavar="N",
+        type=COUNT,
+        saved="limit",
+        typed=True,
+        limit="exposed",
+    )
     allow_dead_urls: tuple[str, ...] = option(
         (), "allow-dead-urls", "guards", "Allow that nothing answers at matching URLs any more: /v1/**, or whole URLs. Repeatable.",
         metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True, limit="dead_urls",
     )  # fmt: skip
     allow_open_work: tuple[Glob, ...] = option(
-        (), "allow-open-work", "guards", "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
-        metavar="ADDRESS", saved="grant", typed=True, limit="open_work", **GLOBS,
-    )  # fmt: skip
+        (),
+        "allow-open-work",
+        "guards",
+        "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
+        metavar="ADDRESS",
+        saved="grant",
+        typed=True,
+        limit="open_work",
+        **GLOBS,
+    )
     accept_gone: int | None = option(
-        None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
-        metavar="N", type=COUNT, typed=True, limit="gone",
-    )  # fmt: skip
+        None,
+        "accept-gone",
+        "absences",
+        "Accept up to N tracked objects as deleted outside Reconciler.",
+        metavar="N",
+        type=COUNT,
+        typed=True,
+        limit="gone",
+    )
     max_urls: int | None = option(
-        None, "max-urls", "output", "List at most N URLs of pages in JSON; its groups count all of them. Default: 10000.",
-        metavar="N", type=COUNT, written=False,
-    )  # fmt: skip
+        None,
+        "max-urls",
+        "output",
+        "List at most N URLs of pages in JSON; its groups count all of them. Default: 10000.",
+        metavar="N",
+        type=COUNT,
+        written=False,
+    )
     rules_from: str | None = option(
-        None, "rules-from", "rules",
+        None,
+        "rules-from",
+        "rules",
         "Take guards, prune, protect, access, policies and urls from this branch, tag or commit, instead of from the files.",
-        metavar="REF", child=True,
-    )  # fmt: skip
+        metavar="REF",
+        child=True,
+    )
     sandbox: Path | None = option(  # noqa: RUF009  it is a field, like every other row
-        None, "sandbox", "service", "Use the embedded sandbox in this file.", metavar="FILE", type=PATH, child=True,
-    )  # fmt: skip
+        None,
+        "sandbox",
+        "service",
+        "Use the embedded sandbox in this file.",
+        metavar="FILE",
+        type=PATH,
+        child=True,
+    )
     base_url: str | None = option(
-        None, "base-url", "service", "The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN.",
-        metavar="URL", late=True, child=True,
-    )  # fmt: skip
+        None,
+        "base-url",
+        "service",
+        "The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN.",
+        metavar="URL",
+        late=True,
+        child=True,
+    )
     max_concurrency: int | None = option(
-        None, "max-concurrency", "service", "Send up to N requests at the same time.",
-        metavar="N", type=click.IntRange(1, 1000), written=False, child=True,
-    )  # fmt: skip
+        None,
+        "max-concurrency",
+        "service",
+        "Send up to N requests at the same time.",
+        metavar="N",
+        type=click.IntRange(1, 1000),
+        written=False,
+        child=True,
+    )
     max_rps: float | None = option(
-        None, "max-rps", "service", "Send at most this many requests per second.",
-        metavar="N", type=click.FloatRange(min=0, min_open=True), written=False, child=True,
-    )  # fmt: skip
+        None,
+        "max-rps",
+        "service",
+        "Send at most this many requests per second.",
+        metavar="N",
+        type=click.FloatRange(min=0, min_open=True),
+        written=False,
+        child=True,
+    )
     state: str | None = option(
-        None, "state", "state", f"The URL of the state, e.g. {SQLITE.form} or {BUCKET.yaml_form}; also RECONCILER_STATE.",
-        metavar="URL", late=True, credentials=True, child=True,
-    )  # fmt: skip
+        None,
+        "state",
+        "state",
+        f"The URL of the state, e.g. {SQLITE.form} or {BUCKET.yaml_form}; also RECONCILER_STATE.",
+        metavar="URL",
+        late=True,
+        credentials=True,
+        child=True,
+    )
     create_state: bool = option(
-        False, "create-state", "creating",
+        False,
+        "create-state",
+        "creating",
         "Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE, servers, and "
         "files outside the project.",
-        is_flag=True, typed=True, written=False,
-    )  # fmt: skip
+        is_flag=True,
+        typed=True,
+        written=False,
+    )
     lock_timeout: float | None = option(
-        None, "lock-timeout", "lease",
+        None,
+        "lock-timeout",
+        "lease",
         "If another run holds the state, wait for it up to this long: 90s, 10m, 1h. Default: do not wait.",
-        metavar="DURATION", callback=seconds, written=False,
-    )  # fmt: skip
+        metavar="DURATION",
+        callback=seconds,
+        written=False,
+    )
     format: str = "text"
     directories: tuple[str, ...] = ()
     supervision: Supervision = field(default_factory=Supervision, compare=False)

@@ -91,9 +91,14 @@ def exposures(help: str) -> Decorator:
 def yes() -> Decorator:
     """Confirm the plan."""
     return click.option(
-        "-y", "--yes", cls=SharedOption, group="guards", is_flag=True, allow_from_autoenv=False,
+        "-y",
+        "--yes",
+        cls=SharedOption,
+        group="guards",
+        is_flag=True,
+        allow_from_autoenv=False,
         help="Do not ask for confirmation. Guards still apply.",
-    )  # fmt: skip
+    )
 
 
 def output(*, formats: tuple[str, ...] = ()) -> Decorator:
@@ -103,10 +108,16 @@ def output(*, formats: tuple[str, ...] = ()) -> Decorator:
         listed = f"The format of the result: {', '.join(formats)}." if len(formats) > CHOICES_MAX else "The format of the result."
         chosen = (
             click.option(
-                "--format", cls=SharedOption, group="output", type=click.Choice(formats), default=formats[0], show_default=True,
-                metavar="FORMAT" if len(formats) > CHOICES_MAX else None, help=listed,
+                "--format",
+                cls=SharedOption,
+                group="output",
+                type=click.Choice(formats),
+                default=formats[0],
+                show_default=True,
+                metavar="FORMAT" if len(formats) > CHOICES_MAX else None,
+                help=listed,
             ),
-        )  # fmt: skip
+        )
     return together(
         *chosen,
         click.option(

@@ -36,8 +36,13 @@ SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BI
 NAMES_MAX: Final = 30  # columns; the text of an option with a longer name begins on the next line
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
 ADDRESSES = (  # may contain a password
-    "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
-)  # fmt: skip
+    "reconciler_state",
+    "reconciler_database",
+    "reconciler_base_url",
+    "https_proxy",
+    "http_proxy",
+    "all_proxy",
+)
 
 # A help text promises its exit codes, and a test of every command compares what it returned with the promise.
 READS: Final = (exits.REFUSED, exits.PARTLY)

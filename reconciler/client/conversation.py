@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from reconciler.client.answers import Answer
@@ -41,12 +41,23 @@ LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
 
+class _Request(NamedTuple):
+    """What every attempt sends. `until`: the time of a monotonic clock after which nothing is sent."""
+
+    method: str
+    path: str
+    url: str
+    content: bytes | None
+    until: float
+    in_time: InTime
+
+
 class Conversation:
     """All that the operations of one run share: the gate, the retry budget, the circuit breaker."""
 
     def __init__(
         self, settings: ClientSettings, transport: Transport, listener: Listener, clock: Clock, jitter: Callable[[], float]
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.requests = 0
         self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
@@ -76,24 +87,25 @@ class Conversation:
         self,
         method: str,
         path: str,
-        query: Mapping[str, str] | None = None,
-        body: Any | None = None,
+        sent: Any | None = None,
         *,
         retry: RetryClass,
         deadline: float | None = None,
         in_time: InTime = always,
     ) -> Answer:
-        """Send attempts until there is an answer, or retrying is useless; `deadline`: seconds for everything, waiting included.
+        """Send attempts until there is an answer, or retrying is useless. `sent`: the query of a GET, the body of any other request.
+        `deadline`: seconds for everything, waiting included.
 
         No more attempts are sent once `in_time` returns False.
         """
         # What was not made by `encode` is a defect of ours, and could address another object than the one that was meant.
-        url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
-        content = None if body is None else _as_json(body).encode("ascii")
+        url = self._base + checked(path) + (f"?{urlencode(sent)}" if method == "GET" and sent else "")
+        content = None if method == "GET" or sent is None else _as_json(sent).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
+        request = _Request(method, path, url, content, until, in_time)
         in_doubt = False
         for attempt in count(1):
-            outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
+            outcome = await self._attempt(request, attempt)
             if outcome.held_by:
                 raise _error(retry, method, path, outcome, in_doubt, id=outcome.held_by)
             effect, again = classify(retry, outcome.result)
@@ -128,14 +140,13 @@ class Conversation:
             return AttemptOutcome(NOT_SENT, f"{LATE}: the service's rate limit is used up (429)", held_by="RC-rate-limited")
         return AttemptOutcome(NOT_SENT, LATE, held_by="RC-too-late-to-send")
 
-    async def _attempt(
-        self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
-    ) -> AttemptOutcome:
+    async def _attempt(self, request: _Request, number: int) -> AttemptOutcome:
         """Wait for a place, for the gate and for the budget of other processes, in this order; then send once.
 
         A place comes first, because whoever holds a ticket of the gate must use it at once: the gate counts it as a request in flight.
         The shared budget comes last, because what was taken from it is missing elsewhere until it is reported.
         """
+        method, path, url, content, until, in_time = request
         self._listener.queued()
         # Only who has to wait gets a timeout: it takes longer than everything else here.
         limit = asyncio.timeout(until - self._clock.monotonic()) if until < float("inf") and self._places.locked() else nullcontext()
@@ -163,10 +174,13 @@ class Conversation:
                 self.requests += 1
                 self._listener.request(method, path, number)
                 outcome = await self._exchange.run(
-                    method, url, content,
-                    seconds=min(self._timeout, until - sent), wall=self._clock.wall(),
+                    method,
+                    url,
+                    content,
+                    seconds=min(self._timeout, until - sent),
+                    wall=self._clock.wall(),
                     in_time=lambda: self._clock.monotonic() < until and in_time(),
-                )  # fmt: skip
+                )
                 status, hints = outcome.status, outcome.hints
             finally:
                 now = self._clock.monotonic()

@@ -131,4 +131,4 @@ class Writer(Reader):
 
         Raises NotFound and Rejected (nothing was done), Unavailable (nothing was done, which is proven), Ambiguous (it may have been done).
         """
-        return await self._conversation.ask(method, path, None, body, retry=retry, deadline=deadline, in_time=in_time)
+        return await self._conversation.ask(method, path, body, retry=retry, deadline=deadline, in_time=in_time)

@@ -66,22 +66,33 @@ def digest(desired: Desired) -> str:
     for address, declared in desired.resources.items():
         orders[(str(declared.parent or ""), declared.section)].append(str(address))
         resources[str(address)] = [
-            declared.kind, declared.values, str(declared.parent or ""), declared.section, declared.id,
-            [str(former) for former in declared.previously], declared.protect, declared.adopt, declared.implied,
+            declared.kind,
+            declared.values,
+            str(declared.parent or ""),
+            declared.section,
+            declared.id,
+            [str(former) for former in declared.previously],
+            declared.protect,
+            declared.adopt,
+            declared.implied,
             *([{name: expected.value for name, expected in declared.expected.items()}] if declared.expected else []),
             *([sorted(declared.ignores)] if declared.ignores else []),
-        ]  # fmt: skip
+        ]
     whole = {
-        "project": desired.project, "environment": desired.environment, "resources": resources,
+        "project": desired.project,
+        "environment": desired.environment,
+        "resources": resources,
         "orders": {f"{parent} {section}": order for (parent, section), order in orders.items()},
-        "prune": dict(desired.prune), "protect": sorted(desired.protect),
+        "prune": dict(desired.prune),
+        "protect": sorted(desired.protect),
         # Saved plans of before have no such key.
         "guards": {name: limit for name, limit in vars(desired.guards).items() if name != "dead_urls" or limit is not None},
         "moved": [[str(moved.old), str(moved.new)] for moved in desired.moved],
         "removed": {str(address): removed.action for address, removed in desired.removed.items()},
-        "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
+        "written": sorted([str(address), name] for address, name in desired.written),
+        "lister": str(desired.lister or ""),
         "access": sorted(desired.rules.access),
-    }  # fmt: skip
+    }
     if desired.urls is not None:
         sites = {str(site): [*files.formats, files.folder, files.name] for site, files in desired.urls.sites.items()}
         whole["urls"] = {"sites": sites, "gone": [gone.pattern for gone in desired.urls.gone]}

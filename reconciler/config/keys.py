@@ -231,17 +231,24 @@ SERVICE: Final = Key(
     role="setting",
     keys=(
         Key(
-            BASE_URL, "The URL of the service; used after it is confirmed.", form="text", check=_base_url,
+            BASE_URL,
+            "The URL of the service; used after it is confirmed.",
+            form="text",
+            check=_base_url,
             more="See [Trust](#trust).",
         ),
         Key(SANDBOX, "The file of an embedded sandbox, instead of baseUrl.", form="text"),
         Key(
-            MEMBER, "The e-mail of the member who owns the token; must have access to everything and stay an admin.", form="text",
-            check=_email, more="Without it, an admin is found automatically.", names="person",
+            MEMBER,
+            "The e-mail of the member who owns the token; must have access to everything and stay an admin.",
+            form="text",
+            check=_email,
+            more="Without it, an admin is found automatically.",
+            names="person",
         ),
         Key("timeout", "Seconds for one request, including retries.", form="number", default=TIMEOUT_DEFAULT, above=True),
     ),
-)  # fmt: skip
+)
 
 RECOVERY: Final = Key(
     "recovery",
@@ -249,16 +256,22 @@ RECOVERY: Final = Key(
     role="setting",
     keys=(
         Key(
-            "settle", "Seconds after which a request in doubt can no longer take effect.", form="number", default=30.0,
+            "settle",
+            "Seconds after which a request in doubt can no longer take effect.",
+            form="number",
+            default=30.0,
             more="For the same time, lists may not show what was written ([failures](../reliability.md)).",
         ),
         Key(
-            "createStrategy", form="choice", options=CREATE_STRATEGIES, default="snapshot",
+            "createStrategy",
+            form="choice",
+            options=CREATE_STRATEGIES,
+            default="snapshot",
             more="How to recognize an object whose create response was lost. `snapshot`: it did not exist before. `marker`: it carries a "
             "temporary name until a second request names it (collections, teams, groups, share links).",
         ),
     ),
-)  # fmt: skip
+)
 
 GUARDS: Final = Key(
     "guards",
@@ -316,11 +329,13 @@ AGENTS: Final = Key(
     more="See [Agents](../agents.md).",
     keys=(
         Key(
-            "conventions", "The file with the conventions of this repository, which agents follow.", form="text",
+            "conventions",
+            "The file with the conventions of this repository, which agents follow.",
+            form="text",
             more=f"A path from the project to a file of its repository, of at most {CONVENTIONS_MAX // 1_000} KB.",
         ),
     ),
-)  # fmt: skip
+)
 
 HEALTH: Final = Key(
     "health",
@@ -337,11 +352,14 @@ HEALTH: Final = Key(
         Key("search", "Searches of readers, and the page that each must find.", form="list", keys=SEARCH),
         Key("topics", "How many of the largest topics of conversations are shown. Absent: none.", form="whole"),
         Key(
-            "every", "In a fleet: after how many hours the checks that cost requests are made again.", form="whole", default=24,
+            "every",
+            "In a fleet: after how many hours the checks that cost requests are made again.",
+            form="whole",
+            default=24,
             more="See [Health](../health.md).",
         ),
     ),
-)  # fmt: skip
+)
 
 ACCESS_TEST: Final = (
     Key("as", "Who reads.", required=True, names="reader"),
@@ -353,7 +371,9 @@ ACCESS_TEST: Final = (
 POLICY: Final = (
     Key("id", "The name of the policy, unique in the project.", form="text", check=_policy_id, required=True, names="policy"),
     Key(
-        "on", "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.", required=True,
+        "on",
+        "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.",
+        required=True,
         names="kind or pattern",
     ),
     Key("when", "The actions that it is about; without it, every declared resource, changed or not."),
@@ -361,7 +381,7 @@ POLICY: Final = (
     Key("message", "What is wrong otherwise; may contain expressions.", form="text", required=True, names="expression"),
     Key("level", "error (the default) refuses the run with exit code 4, warning is only shown.", form="choice", options=LEVELS),
     Key("reason", "Why the policy exists.", form="text"),
-)  # fmt: skip
+)
 
 USE: Final = (
     Key("policy", "The id of a ready policy.", required=True, names="policy"),
@@ -371,12 +391,14 @@ USE: Final = (
 EXCEPTION: Final = (
     Key("policy", "The id of the policy.", form="text", required=True, names="policy"),
     Key(
-        "address", "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.", form="text",
+        "address",
+        "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.",
+        form="text",
         names="pattern",
     ),
     Key("until", "The last day of the exception; on the next day it is an error.", form="text", check=_day, required=True),
     Key("reason", "Why; reports show it.", form="text", required=True),
-)  # fmt: skip
+)
 
 IGNORE: Final = (
     Key("id", "The rule.", form="text", required=True),
@@ -386,21 +408,31 @@ IGNORE: Final = (
 
 REMOVED: Final = (
     Key(
-        "address", form="text", required=True, more="The address of a resource that was removed; see [Deletions](#deletions).",
+        "address",
+        form="text",
+        required=True,
+        more="The address of a resource that was removed; see [Deletions](#deletions).",
         names="former",
     ),
     Key(
-        "action", "forget: stop managing it; delete-all: with what is unmanaged in it.", form="choice", options=REMOVED_ACTIONS,
+        "action",
+        "forget: stop managing it; delete-all: with what is unmanaged in it.",
+        form="choice",
+        options=REMOVED_ACTIONS,
         required=True,
     ),
-)  # fmt: skip
+)
 
 MOVED: Final = (
     Key(
-        "from", form="text", required=True, more="The former address; see [Renames and moves](#renames-and-moves).", names="former",
+        "from",
+        form="text",
+        required=True,
+        more="The former address; see [Renames and moves](#renames-and-moves).",
+        names="former",
     ),
     Key("to", form="text", required=True, more="The present address.", names="address"),
-)  # fmt: skip
+)
 
 GONE: Final = (
     Key(
@@ -436,12 +468,15 @@ URLS: Final = Key(
 )  # fmt: skip
 
 STATE_KEY: Final = Key(
-    STATE, "The URL of the state, without a password: a file, a PostgreSQL server or a bucket.", form="text", role="setting",
+    STATE,
+    "The URL of the state, without a password: a file, a PostgreSQL server or a bucket.",
+    form="text",
+    role="setting",
     check=state_url.mistake,
     more="`sqlite:///PATH`, relative to the project, `postgresql+psycopg://HOST/DATABASE`, or [a bucket]"
     "(../state.md#share-the-state-in-a-bucket): `s3://BUCKET/PREFIX`, `gs://…`, `az://…`. Set a URL with a password in `RECONCILER_STATE`. "
     "Without it: `sqlite:///.reconciler/state.db`.",
-)  # fmt: skip
+)
 SECRETS_KEY: Final = Key(
     SECRETS,
     "Files that SOPS encrypted; their values are secrets.NAME in expressions.",

@@ -193,7 +193,7 @@ def revert(connection: Connection, person: Person, name: str, *, digest: str, ad
 
 def ignore(
     connection: Connection, person: Person, name: str, *, digest: str, until: datetime, reason: str, addresses: Collection[str] = ()
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Ignore what was changed outside Reconciler until a time: it does not count for the status, and is not reverted. Then it alarms again;
     at once if it is changed again. Returns the addresses."""
     now = connection.execute(select(func.now())).scalar_one()

@@ -105,16 +105,23 @@ def _group(entry: Mapping[str, Any], resources: Mapping[str, Mapping[str, Any]])
     ]
     means += [f"{url['before']} -> {url['after'] or 'nothing'}" for url in entry["urls"]]
     return FleetDriftGroup(
-        entry["id"], entry["class"], entry["says"], tuple(entry["addresses"]), tuple(means), entry["between"]["after"],
-        entry["between"]["before"], "unmanaged" in entry,
+        entry["id"],
+        entry["class"],
+        entry["says"],
+        tuple(entry["addresses"]),
+        tuple(means),
+        entry["between"]["after"],
+        entry["between"]["before"],
+        "unmanaged" in entry,
         tuple(_difference(resources[address]) for address in entry["addresses"] if address in resources),
-        entry.get("revert", ""), entry.get("accept", ""),
-    )  # fmt: skip
+        entry.get("revert", ""),
+        entry.get("accept", ""),
+    )
 
 
 def bounded(
     groups: Iterable[FleetDriftGroup], known: Iterable[FleetDriftGroup], *, read_at: datetime | None
-) -> tuple[FleetDriftGroup, ...]:  # fmt: skip
+) -> tuple[FleetDriftGroup, ...]:
     """The groups with their bounds. `known`: those of the reading before; `read_at`: when that was, None if it did not read everything."""
     earlier = {group.id: group for group in known}
     result = []

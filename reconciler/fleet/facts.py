@@ -96,7 +96,7 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
 
 def decided_drift(
     connection: Connection, row: ProjectRow, groups: Sequence[FleetDriftGroup], *, continues: Continuation | None
-) -> dict[str, Decision]:  # fmt: skip
+) -> dict[str, Decision]:
     """The decisions in effect on what was changed outside Reconciler, by address. `continues`: the apply that is continued."""
     decisions = approvals.decisions_on_drift(connection, row.id, [difference.digest for difference in differences(groups)])
     if not decisions:

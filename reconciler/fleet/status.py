@@ -75,12 +75,11 @@ def of_documents(
 ) -> Reading:
     """The reading in its documents. `ignored`: addresses whose drift somebody ignores for now, unless the commit changes them too."""
     drifted = {entry["address"] for entry in drift["resources"]}
-    both = {
-        entry["address"] for entry in drift["resources"] if any(field["cause"] == "both" for field in entry["fields"])
-    } | {
-        entry["address"] for entry in plan["changes"]
+    both = {entry["address"] for entry in drift["resources"] if any(field["cause"] == "both" for field in entry["fields"])} | {
+        entry["address"]
+        for entry in plan["changes"]
         if entry["address"] in drifted and any(field["cause"] == "yours" for field in entry["fields"])
-    }  # fmt: skip
+    }
     changed = {entry["address"] for entry in plan["changes"]} | {entry["address"] for entry in plan["blocked"] if entry["cause"] is None}
     listed = {entry["address"] for entry in plan["changes"]}
     changed |= {

@@ -45,7 +45,7 @@ class GitHub:
 
     def __init__(
         self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._talk = talk(api, token, clock)
         self._graphql = graphql
         self._owner, _, self._name = repository.partition("/")

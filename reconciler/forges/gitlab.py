@@ -30,9 +30,7 @@ class GitLab:
 
     name, dialect, hide = "GitLab", DIALECT, None
 
-    def __init__(
-        self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
-    ) -> None:  # fmt: skip
+    def __init__(self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)) -> None:
         self._talk = talk(api, token, clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._jobs, self._run = f"/projects/{quote(project, safe='')}/jobs", run

@@ -130,9 +130,7 @@ class Runs:
 
 
 class _Keeping:
-    def __init__(
-        self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn, runs: Runs
-    ) -> None:  # fmt: skip
+    def __init__(self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn, runs: Runs) -> None:
         self.forge, self.mine, self.mode, self.clock, self.turn, self.runs = forge, mine, mode, clock, own, runs
         self.tried = self.writes = 0
         self.created: dict[int, int] = {}  # a new comment of this job that no read has shown yet, and in how many it was missing

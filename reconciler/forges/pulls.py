@@ -292,9 +292,12 @@ class BitbucketPulls:
     @understood
     def open(self, branch: str, text: RequestText) -> OpenRequest:
         data = {
-            "title": text.title, "description": text.body, "close_source_branch": True,
-            "source": {"branch": {"name": branch}}, "destination": {"branch": {"name": text.into}},
-        }  # fmt: skip
+            "title": text.title,
+            "description": text.body,
+            "close_source_branch": True,
+            "source": {"branch": {"name": branch}},
+            "destination": {"branch": {"name": text.into}},
+        }
         return _of_bitbucket(self._talk.write("POST", f"{self._at}/pullrequests", data=data).data)
 
     def update(self, number: int, text: RequestText) -> None:

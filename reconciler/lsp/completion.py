@@ -172,9 +172,11 @@ def _expression(project: CheckedProject, place: Place) -> Iterator[Item]:
         return
     if member is not None:
         names: Mapping[str, str] = {
-            "vars": dict.fromkeys(project.variables, ""), "each": EACH, "env": {"name": "The name of the environment."},
+            "vars": dict.fromkeys(project.variables, ""),
+            "each": EACH,
+            "env": {"name": "The name of the environment."},
             None: dict.fromkeys(_secrets(project, member[2] or ""), ""),
-        }[member[1]]  # fmt: skip
+        }[member[1]]
         for name, doc in names.items():
             # The word at the cursor includes what is before the dot.
             yield Item(

@@ -79,7 +79,7 @@ def _add_texts(server: LanguageServer, session: Session, checking: Checking) -> 
         offset = document.text.offset(params.position)
         return hover.hover(
             session.language, checked, name, document.text, offset, named=named, service_state=session.service_state.of, now=session.now()
-        )  # fmt: skip
+        )
 
 
 def _add_navigation(server: LanguageServer, session: Session, checking: Checking) -> None:

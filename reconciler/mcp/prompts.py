@@ -103,4 +103,4 @@ PROMPTS: Final[tuple[PromptRow, ...]] = (
             "--revert-plan FILE --group ID.",
         ),
     ),
-)  # fmt: skip
+)

@@ -236,9 +236,7 @@ def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-def serve(
-    log: ServerLog, operation: Operation, lines: CommandLines, projects: Sequence[Path], nearest: Path | None, most: int
-) -> None:  # fmt: skip
+def serve(log: ServerLog, operation: Operation, lines: CommandLines, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
     """Answer messages on stdin until it ends. `log`: of what calls do. `lines`: see `CommandLines`. `most`: bytes of an answer."""
     serving = AgentServer(log, operation, lines, projects, nearest, AnswerBook(most))
     server: Server[Any] = Server(

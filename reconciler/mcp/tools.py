@@ -60,8 +60,10 @@ NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {co
 Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
 FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": Annotated[list[Text], Field(max_length=LIST_MAX)], "flag": StrictBool}
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "text": {"type": "string"}, "texts": {"type": "array", "items": {"type": "string"}}, "flag": {"type": "boolean"},
-}  # fmt: skip
+    "text": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "flag": {"type": "boolean"},
+}
 ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False, "operations": None}
 
 
@@ -376,4 +378,4 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         ),
         changes_files=True,
     ),
-)  # fmt: skip
+)

@@ -57,7 +57,7 @@ async def read_ledger(
 
 async def read_answering(
     reader: Reader, kinds: Kinds, actual: Actual, called: Callable[[Key], Address], kept: KeptTrees
-) -> tuple[AnsweringUrls, Trees]:  # fmt: skip
+) -> tuple[AnsweringUrls, Trees]:
     """Every URL that answers to anybody now, and the trees that were read for them."""
     shown = tuple(readable(_now(kinds, actual)).values())
     trees = await read_trees(reader, kinds, actual, sorted({variant.space for variant in shown}), kept)

@@ -100,9 +100,7 @@ def _counted(reader: Reader, objects: Sequence[tuple[Kind, Observed]]) -> Tasks:
             yield _titles(reader, key, observed, word, number) if is_asked else _known(key, counted_sort(word, number, (), TOO_MANY))
 
 
-async def _titles(
-    reader: Reader, key: Key, observed: Observed, word: CountedWork, number: int | None
-) -> Sequence[tuple[Key, WorkSort]]:  # fmt: skip
+async def _titles(reader: Reader, key: Key, observed: Observed, word: CountedWork, number: int | None) -> Sequence[tuple[Key, WorkSort]]:
     try:
         items = await _first(reader, _path(word.path, observed), word.query, ITEMS_MAX)
     except ServiceError as error:

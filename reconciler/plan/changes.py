@@ -380,7 +380,7 @@ def journal_changes(state_update: StateUpdate) -> dict[str, Any]:
 
 def _touched(
     desired: Desired, former: Former, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
-) -> dict[Address, Address]:  # fmt: skip
+) -> dict[Address, Address]:
     """The renames of a run that is limited to some addresses: those of its own addresses, with all renames that depend on them."""
     if not former.moves:
         return {}
@@ -396,7 +396,7 @@ def _touched(
 
 def _fulfilled(
     matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, is_complete: bool, waiting: Collection[Address]
-) -> Mapping[Address, Address]:  # fmt: skip
+) -> Mapping[Address, Address]:
     """The renames of the YAML that are done after these.
 
     A done rename of a blocked resource is kept even if its line was removed: with the former files, it must not take effect again.

@@ -20,9 +20,7 @@ WINDOWS: Final = (1.0, 10.0, 60.0, 900.0, 3600.0, 86400.0)  # seconds for which 
 ROUNDING: Final = 1.5  # seconds; resets are reported in whole seconds
 
 
-def forecast(
-    kinds: Kinds, desired: Desired, plan: Plan, cost: PlanCost, speed: ServiceSpeed, allowance: Allowance | None
-) -> Forecast:  # fmt: skip
+def forecast(kinds: Kinds, desired: Desired, plan: Plan, cost: PlanCost, speed: ServiceSpeed, allowance: Allowance | None) -> Forecast:
     """What applying `plan` takes. `cost`: what making it took. `allowance`: what is left of the service's rate limit; None without one."""
     if not plan.steps:
         return Forecast(0, 0, 0.0)

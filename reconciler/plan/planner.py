@@ -211,16 +211,12 @@ def plan_to_carry_out(kinds: Kinds, desired: Desired, state: State, actual: Actu
     the state remembers. `matches`: which object is which resource."""
     world, decisions = decide_with_transfers(_world(kinds, desired, matches, actual, Selection(), ()), matches, decide)
     run = _run(world, decisions, actual)
-    update = state_update(
-        world.desired, decisions.matches, run.drafts, run.removals, is_complete=True, waiting=decisions.unsettled
-    )  # fmt: skip
+    update = state_update(world.desired, decisions.matches, run.drafts, run.removals, is_complete=True, waiting=decisions.unsettled)
     places = {address: place for row in run.rows for address, place in row.places().items()}
     return Plan(desired.project, desired.environment, steps=run.steps, places=places, state_update=update)
 
 
-def _world(
-    kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: Collection[str]
-) -> World:  # fmt: skip
+def _world(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: Collection[str]) -> World:
     """What the plan is about, under today's addresses."""
     desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
     return World(kinds, desired, matches.former.state, actual, selection, tuple(map(Glob.parse, allow_replace)))
@@ -277,7 +273,7 @@ def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: Agr
 
 def _site_urls(
     kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure, called: Callable[[Key], Address]
-) -> SiteUrls:  # fmt: skip
+) -> SiteUrls:
     """What shows pages before and after the requests, where they change a URL. `called`: the address of an object where nothing changes."""
     worlds, judged = disclosed.worlds, desired.judges_urls
     if worlds is None or not touches_urls(kinds, disclosed.steps):

@@ -9,34 +9,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reconciler.address import Address, Selection
+from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.planner import requests_left
 from reconciler.plan.simulation.simulate import Simulation, simulate
+from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
 
-def prove(
-    kinds: Kinds,
-    desired: Desired,
-    state: State,
-    actual: Actual,
-    plan: Plan,
-    *,
-    selection: Selection | None = None,
-    matches: Matches | None = None,
-) -> Plan:
+def prove(world: World, plan: Plan, *, matches: Matches | None = None) -> Plan:
     """The plan, unchanged. Raises `ReconcilerError` naming what it would leave undone.
 
     `matches`: which object is which resource, where that is known already.
     """
     if not plan.steps:
         return plan
-    remembered, shown = carried_out(kinds, desired, state, actual, plan, matches=matches)
-    again = requests_left(kinds, desired, remembered, shown, selection=selection)
+    kinds, desired = world.kinds, world.desired
+    remembered, shown = carried_out(kinds, desired, world.state, world.actual, plan, matches=matches)
+    again = requests_left(kinds, desired, remembered, shown, selection=world.selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
     left = [step for step in again if step.address not in waiting]
     if left:
@@ -48,7 +41,7 @@ def prove(
 
 def carried_out(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, matches: Matches | None = None
-) -> tuple[State, Actual]:  # fmt: skip
+) -> tuple[State, Actual]:
     """The state, and what the service would show, once the plan is done. `matches`: see `prove`."""
     matches = identify(kinds, desired, state, actual) if matches is None else matches
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)

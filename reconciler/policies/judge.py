@@ -151,9 +151,14 @@ class _Judge:
         if isinstance(subject.after, Partial):
             subject.after.touched = False
         self.context.update(
-            address=str(subject.address), kind=subject.kind, action=subject.actions[0], actions=list(subject.actions),
-            before=subject.before, after=subject.after, actor=subject.actor,
-        )  # fmt: skip
+            address=str(subject.address),
+            kind=subject.kind,
+            action=subject.actions[0],
+            actions=list(subject.actions),
+            before=subject.before,
+            after=subject.after,
+            actor=subject.actor,
+        )
 
     def _violation(self, policy: Policy, subject: Subject | None, wrong: str) -> Violation:
         address, source = (subject.address, subject.source) if subject is not None else (None, None)

@@ -240,9 +240,13 @@ class _Web:
             # A reader who comes for the first time has no cookie, and what a server sets must not come back to it.
             none = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._clients[proxy] = httpx2.AsyncClient(
-                headers={"User-Agent": f"reconciler/{__version__}", "Accept": "text/html, */*"}, cookies=none, timeout=SECONDS,
-                follow_redirects=False, trust_env=False, transport=CheckedTransport(self._addresses, inner) if proxy is None else inner,
-            )  # fmt: skip
+                headers={"User-Agent": f"reconciler/{__version__}", "Accept": "text/html, */*"},
+                cookies=none,
+                timeout=SECONDS,
+                follow_redirects=False,
+                trust_env=False,
+                transport=CheckedTransport(self._addresses, inner) if proxy is None else inner,
+            )
         return self._clients[proxy]
 
     async def close(self) -> None:

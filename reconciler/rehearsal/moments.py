@@ -126,10 +126,16 @@ class Moments:
         objects = len({(reading.kind, reading.id) for reading in gained})
         self.rows.append(
             RehearsedMoment(
-                len(self.rows) + 1, request, len(closed), len(gained), opened=objects, address=address, what=what,
+                len(self.rows) + 1,
+                request,
+                len(closed),
+                len(gained),
+                opened=objects,
+                address=address,
+                what=what,
                 dead_for=self._in_words(frozenset[str]().union(*closed.values())),
             )
-        )  # fmt: skip
+        )
 
     @property
     def closed(self) -> Mapping[str, frozenset[str]]:

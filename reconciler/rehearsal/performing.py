@@ -62,7 +62,7 @@ SHOWN = 500  # characters of what a plan says about an address
 
 def rehearse(
     run: Run, use: SavedPlanUse | None = None, *, everything: bool = False, limited: Callable[[Planned], Planned] = lambda planned: planned
-) -> Rehearsal:  # fmt: skip
+) -> Rehearsal:
     """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
     from all that exists. `limited`: the plan with the limits of its operation, before anything is copied; may raise.
 
@@ -338,9 +338,7 @@ def _first_difference(ours: Plan, living: Plan, *, why: bool = True) -> tuple[Ad
     address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
     if address is None:
         return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
-    prediction, observation = (
-        "; ".join(acts[address])[:SHOWN] if address in acts else "nothing to do" for acts in (living_acts, our_acts)
-    )  # fmt: skip
+    prediction, observation = ("; ".join(acts[address])[:SHOWN] if address in acts else "nothing to do" for acts in (living_acts, our_acts))
     return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
 
 

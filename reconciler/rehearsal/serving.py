@@ -93,10 +93,15 @@ async def serve_preview(html: str, policy: str, texts: Texts, *, ready: Callable
         app, link = preview_app(html, policy, texts, port=listener.getsockname()[1], say=used)
         server = CommandServer(
             uvicorn.Config(
-                app, lifespan="off", log_level="critical", access_log=False,
-                server_header=False, ws="none", timeout_graceful_shutdown=1,
+                app,
+                lifespan="off",
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=1,
             )
-        )  # fmt: skip
+        )
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()

@@ -29,8 +29,13 @@ MOST_ADDRESSES: Final = 3  # addresses in a sentence; more of them are only coun
 def consequences(plan: Plan) -> tuple[Span, ...]:
     """The sentences, those about new readers first; () if nothing changes."""
     sentences = (
-        *gained(plan.exposures), *_lost(plan), *_urls(plan), *page_sentences(plan), *_deleted(plan.changes), *work_sentences(plan),
-    )  # fmt: skip
+        *gained(plan.exposures),
+        *_lost(plan),
+        *_urls(plan),
+        *page_sentences(plan),
+        *_deleted(plan.changes),
+        *work_sentences(plan),
+    )
     # What could not be read, or was not, may have consequences too.
     if sentences or not plan.changes or plan.files_only or plan.unknown or plan.in_doubt:
         return sentences

@@ -86,7 +86,7 @@ def source_data(source: Source | None) -> t.SourceData | None:
 
 def plan_document(
     plan: Plan, *, created_at: datetime, forecast: Forecast | None = None, max_urls: int | None = None
-) -> plan_types.PlanDocument:  # fmt: skip
+) -> plan_types.PlanDocument:
     """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy.
 
     `max_urls`: how many URLs of pages it lists, None for `URLS`; those that end come first.

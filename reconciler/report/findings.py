@@ -140,8 +140,11 @@ def checks_document(findings: Sequence[Check]) -> DoctorDocument:
     """The same as plain data."""
     levels = Counter(finding.level for finding in findings)
     summary: DoctorSummaryData = {
-        "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
-    }  # fmt: skip
+        "ok": levels[Level.OK],
+        "skipped": levels[Level.SKIPPED],
+        "warning": levels[Level.WARNING],
+        "problem": levels[Level.PROBLEM],
+    }
     checks: list[CheckData] = [
         {
             "check": finding.check,

@@ -127,4 +127,4 @@ __all__ = [
     "placeholders",
     "seed",
     "within",
-]  # fmt: skip
+]

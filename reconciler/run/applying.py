@@ -92,9 +92,7 @@ class ApplySession:
             return ()
         lasting = self.service.effect_seconds(self.project)
         with self.voice.phase("Resolving requests in doubt"):
-            return self._runner.run(
-                recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
-            )  # fmt: skip
+            return self._runner.run(recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait))
 
     async def _wait(self, seconds: float, why: str) -> None:
         self.voice.waiting(seconds, why)
@@ -126,9 +124,7 @@ class ApplySession:
             planned = self._runner.run(make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage))
         return checked(planned)
 
-    def apply(
-        self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
-    ) -> Outcome:  # fmt: skip
+    def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written") -> Outcome:
         """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
         if steps and self._keeps_ledger:
@@ -142,7 +138,7 @@ class ApplySession:
 
     def carry_out(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
-    ) -> tuple[Outcome, int]:  # fmt: skip
+    ) -> tuple[Outcome, int]:
         """Apply a plan, record what answers then, and write the files of redirects; the outcome, and the exit code of the run so far.
 
         Raises `UsageError` before anything is sent if one of these files cannot be written.

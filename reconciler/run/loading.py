@@ -72,9 +72,12 @@ def load_options(
     access = FileAccess(variable_files(operation), allowed, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
     reading = operation.reading
     return {
-        "environment": operation.environment, "variables": reading.variables, "public": reading.public, "environ": dict(os.environ),
+        "environment": operation.environment,
+        "variables": reading.variables,
+        "public": reading.public,
+        "environ": dict(os.environ),
         "access": access,
-    }  # fmt: skip
+    }
 
 
 def variable_files(operation: Operation) -> tuple[tuple[str, bytes], ...]:

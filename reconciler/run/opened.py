@@ -135,9 +135,14 @@ class Run:
         return await make(source, self.kinds, desired, state, operation, stage=self.voice.stage)
 
     def plan(
-        self, *, everything: bool = False, pages: bool = True,
-        desired: Desired | None = None, state: State | None = None, operation: Operation | None = None,
-    ) -> Planned:  # fmt: skip
+        self,
+        *,
+        everything: bool = False,
+        pages: bool = True,
+        desired: Desired | None = None,
+        state: State | None = None,
+        operation: Operation | None = None,
+    ) -> Planned:
         """A plan, read with a client that cannot write; see `make`. Raises `Refused` where too much is missing."""
         make = partial(self.make, everything=everything, pages=pages, desired=desired, state=state, operation=operation)
         with self.reading():

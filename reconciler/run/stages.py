@@ -34,6 +34,7 @@ from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_w
 from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
+from reconciler.plan.world import World
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
@@ -125,9 +126,14 @@ class Stage:
 
 
 async def make(
-    source: PlanSource, kinds: Kinds, desired: Desired, state: State, operation: Operation, *,
+    source: PlanSource,
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    operation: Operation,
+    *,
     stage: Callable[[str], None] = lambda what: None,
-) -> Planned:  # fmt: skip
+) -> Planned:
     """Read, and run every stage. `stage`: called with the name of each stage that lasts.
 
     Raises `ServiceError` if the service cannot be read at all.
@@ -171,9 +177,14 @@ def _matched(planned: Planned) -> Planned:
 def _decided(planned: Planned) -> Planned:
     operation = planned.operation
     plan = decided(
-        planned.kinds, planned.desired, planned.state, planned.actual, selection=operation.selection,
-        allow_replace=tuple(map(str, operation.limits.replacements)), matches=planned.known,
-    )  # fmt: skip
+        planned.kinds,
+        planned.desired,
+        planned.state,
+        planned.actual,
+        selection=operation.selection,
+        allow_replace=tuple(map(str, operation.limits.replacements)),
+        matches=planned.known,
+    )
     return replace(planned, plan=plan)
 
 
@@ -208,11 +219,8 @@ def _selected(planned: Planned) -> Planned:
 
 
 def _proved(planned: Planned) -> Planned:
-    plan = prove(
-        planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, selection=planned.operation.selection,
-        matches=planned.known,
-    )  # fmt: skip
-    return replace(planned, plan=plan)
+    world = World(planned.kinds, planned.desired, planned.state, planned.actual, planned.operation.selection)
+    return replace(planned, plan=prove(world, planned.plan, matches=planned.known))
 
 
 async def _with_pages(source: PlanSource, planned: Planned) -> Planned:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.address import Selection
+from reconciler.address import Selection, bare
 from reconciler.model import Outcome, StateChange, StepStatus
 from reconciler.run.applying import ApplySession
 from reconciler.state import Journal, Store
 from reconciler.undo import (
     Inverse,
+    RevertedRun,
     desired_for_reading,
     entries_today,
-    inverse,
     journal_arguments,
     run_effects,
     state_changes_today,
@@ -26,7 +26,7 @@ def inverse_of(session: ApplySession, store: Store, run: str) -> Inverse:
     later = store.later_state_changes(run)
     done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), state_changes_today(store.state_changes(run), later)
     actual = session.look(desired_for_reading(kinds, project, state, done, state_changes))
-    return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
+    return RevertedRun(kinds, project, state, actual, done, state_changes, set(map(bare, store.ids()))).inverse()
 
 
 def change_state(journal: Journal, outcome: Outcome, inverse: Inverse) -> tuple[StateChange, ...] | None:

@@ -76,10 +76,15 @@ def route(endpoint: Endpoint) -> APIRoute:
     """FastAPI's route of an endpoint, examined once in a process, however many applications it has."""
     checks = [Depends(_said_once)] if endpoint.include_in_schema else []
     return APIRoute(
-        endpoint.path, _translated(endpoint.call, endpoint.status_code), methods=[endpoint.method],
-        status_code=endpoint.status_code, tags=list(endpoint.tags), include_in_schema=endpoint.include_in_schema, response_model=None,
+        endpoint.path,
+        _translated(endpoint.call, endpoint.status_code),
+        methods=[endpoint.method],
+        status_code=endpoint.status_code,
+        tags=list(endpoint.tags),
+        include_in_schema=endpoint.include_in_schema,
+        response_model=None,
         dependencies=checks,
-    )  # fmt: skip
+    )
 
 
 @cache

@@ -380,8 +380,12 @@ def _problems(entry: Path, data: Any, error: ValidationError) -> Iterator[SeedPr
 
 
 WANTED: Final = {
-    "string_type": "text", "bool_type": "true or false", "int_type": "a whole number", "list_type": "a list", "dict_type": "a map",
-}  # fmt: skip
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "dict_type": "a map",
+}
 
 
 def _fields(entry: Path, location: tuple[Any, ...]) -> list[str]:

@@ -52,9 +52,15 @@ def _listen(port: int) -> socket.socket:
 def _config(door: Door, *, log_level: str = "error") -> uvicorn.Config:
     """Whatever listens is behind a door. Nothing that a stranger sends is a warning in somebody's terminal."""
     return uvicorn.Config(
-        door, lifespan="off", ws="none", log_level=log_level, access_log=False, date_header=False, server_header=False,
+        door,
+        lifespan="off",
+        ws="none",
+        log_level=log_level,
+        access_log=False,
+        date_header=False,
+        server_header=False,
         timeout_graceful_shutdown=1,
-    )  # fmt: skip
+    )
 
 
 def serve(db: Path, *, port: int, token: str | None, say: Callable[[str], None]) -> None:
@@ -129,9 +135,7 @@ def _announce(server: uvicorn.Server, say: Callable[[], None]) -> None:
 
 
 @contextmanager
-def embedded(
-    db: Path, *, seed: Mapping[str, Any] | None = None, new_id: Callable[[str], str] | None = None
-) -> Iterator[Embedded]:  # fmt: skip
+def embedded(db: Path, *, seed: Mapping[str, Any] | None = None, new_id: Callable[[str], str] | None = None) -> Iterator[Embedded]:
     """The service over a file, on a free loopback port, over real HTTP; `seed` is planted into a new file only. `new_id`: ids of new
     objects, from their prefix.
 

@@ -74,8 +74,9 @@ def read_last_known(
     rows = connection.rows(
         "SELECT states.id, max(runs.ended) AS ended FROM states LEFT JOIN runs ON runs.state = states.id"
         " WHERE states.project = :project AND states.environment = :environment GROUP BY states.id",
-        project=project, environment=environment,
-    )  # fmt: skip
+        project=project,
+        environment=environment,
+    )
     if not rows:
         return None
     last = max(rows, key=lambda row: (row.ended or "", row.id))

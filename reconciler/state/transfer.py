@@ -320,8 +320,14 @@ def _fields(state: int, binding: Document) -> Iterable[dict[str, Any]]:
 NUMBERED: Final[Mapping[str, str]] = {"journal": "id", "outcomes": "intent", "befores": "intent", "afters": "intent"}
 # What is moved of the history under the new name, with its order: what others refer to first.
 MOVED: Final[Mapping[str, str]] = {
-    "known": "digest", "journal": "id", "outcomes": "id", "befores": "intent", "afters": "intent", "turns": "id", "approvals": "run",
-}  # fmt: skip
+    "known": "digest",
+    "journal": "id",
+    "outcomes": "id",
+    "befores": "intent",
+    "afters": "intent",
+    "turns": "id",
+    "approvals": "run",
+}
 
 
 def _refuse_rename(connection: Connection, old: int, new: int) -> None:

@@ -31,43 +31,56 @@ WITH: Final = Key(
     keys=(
         Key("env", "The environment.", form="text", more="Required in a project that has environments, unless `--env` names one."),
         Key(
-            "vars", "Values of variables.", names="variable",
+            "vars",
+            "Values of variables.",
+            names="variable",
             more="A variable of the environment, and a secret, have no value in tests; a placeholder stands for one that is not set here.",
         ),
         Key("project", "Another project file of the test's folder, instead of the project.", form="text"),
     ),
-)  # fmt: skip
+)
 EDIT: Final = (
     Key("address", "What is edited; it is declared.", form="text", required=True, names="address"),
     Key("set", "Fields and their new values, as in the project.", required=True, names="values"),
 )
 CREATE: Final = (
     Key(
-        "address", "The address that it would have; it says the kind and the container.", form="text", required=True, names="address",
+        "address",
+        "The address that it would have; it says the kind and the container.",
+        form="text",
+        required=True,
+        names="address",
     ),
     Key("set", "Its fields, as in the project; a reference is an address.", required=True, names="reference"),
-)  # fmt: skip
+)
 CALL: Final = (
     Key("method", "The method.", form="choice", options=METHODS, required=True),
     Key(
-        "path", "The path without /v1; {ADDRESS} is replaced by the id of that resource.", form="text", required=True, names="template",
+        "path",
+        "The path without /v1; {ADDRESS} is replaced by the id of that resource.",
+        form="text",
+        required=True,
+        names="template",
     ),
     Key("body", "What is sent, as the API has it; {ADDRESS} in a text is replaced too.", names="template"),
-)  # fmt: skip
+)
 APPLY: Final = (Key("consent", "none: without any consent, as apply --yes.", form="choice", options=CONSENT, default="all"),)
 STEP: Final = (
     Key("apply", "Apply the project."),
     Key("plan", "Plan; what cannot be planned fails the test."),
     Key("edit", "Edit a resource in the service, as a colleague does.", form="map", keys=EDIT, example="address: ADDRESS, set: {…}"),
     Key(
-        "create", "Create an object in the service that the project does not declare, as a colleague does.", form="map", keys=CREATE,
+        "create",
+        "Create an object in the service that the project does not declare, as a colleague does.",
+        form="map",
+        keys=CREATE,
         example="address: ADDRESS, set: {…}",
     ),
     Key("delete", "Delete a resource in the service, as a colleague does: its address.", form="text", names="address"),
     Key("api", "Send any request to the service.", form="map", keys=CALL, example="method: PATCH, path: /PATH/{ADDRESS}"),
     Key("by", "Who edits.", form="choice", options=(COLLEAGUE,), default=COLLEAGUE),
     Key("consent", "Of apply: all, or none.", form="choice", options=CONSENT),
-)  # fmt: skip
+)
 SORTS: Final = ("apply", "plan", "edit", "create", "delete", "api")
 """The keys of which each step has one."""
 
@@ -76,20 +89,23 @@ PAGE: Final = (
     Key("url", "A path of a site, such as /guides/install, or /published/SITE/PATH.", form="text", required=True),
     Key(SITE, "The address of the site. Without it, any site that is published.", form="text", names="address"),
     Key(
-        "as", "Who asks for it.", more="As in [`access`](../access.md#readers), by default `anyone`; whoever asks knows the URL.",
+        "as",
+        "Who asks for it.",
+        more="As in [`access`](../access.md#readers), by default `anyone`; whoever asks knows the URL.",
         names="reader",
     ),
     Key("shows", "The address of the space whose page is there.", form="text", names="address"),
     Key("title", "The title of the page.", form="text"),
     Key("answers", "false: nothing is there for this reader.", form="choice", options=("true", "false")),
-)  # fmt: skip
+)
 PLAN: Final = (
     Key(
-        "plan", "How often each action is in a plan after the last step.",
+        "plan",
+        "How often each action is in a plan after the last step.",
         more="`{create: 1, delete: 0}`, with numbers, `{atMost: N}` or `{atLeast: N}`; or `empty`.",
     ),
     Key("requests", "How many requests that plan sends: a number, {atMost: N} or {atLeast: N}."),
-)  # fmt: skip
+)
 BLOCKED: Final = (
     Key("blocked", "An address, or a pattern, that a plan after the last step cannot do.", form="text", required=True, names="pattern"),
     Key("cause", "The id of the cause.", form="text"),

@@ -297,9 +297,14 @@ class TestReader:
                 self.problems.absent(node.at, wrong, id="RC-expects-nothing")
             return Readers(test) if test is not None else None
         read = {
-            "url": self._page, "plan": self._counts, "requests": self._counts, "blocked": self._blocked, "field": self._field,
-            "refused": self._refused, "snapshot": self._snapshot,
-        }[sort]  # fmt: skip
+            "url": self._page,
+            "plan": self._counts,
+            "requests": self._counts,
+            "blocked": self._blocked,
+            "field": self._field,
+            "refused": self._refused,
+            "snapshot": self._snapshot,
+        }[sort]
         expectation = read(node, keys)
         keys.rest()
         return expectation

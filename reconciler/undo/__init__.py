@@ -16,17 +16,17 @@ from __future__ import annotations
 from reconciler.undo.current import desired_for_reading
 from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, redeclaring_lines
-from reconciler.undo.revert import inverse
+from reconciler.undo.revert import RevertedRun
 from reconciler.undo.tracking import entries_today, journal_arguments, state_changes_today, stop_managing_fields
 
 __all__ = [
     "Cannot",
     "Inverse",
+    "RevertedRun",
     "RunEffect",
     "YamlLine",
     "desired_for_reading",
     "entries_today",
-    "inverse",
     "journal_arguments",
     "redeclaring_lines",
     "run_effects",

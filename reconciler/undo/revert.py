@@ -51,19 +51,11 @@ NO_DELETE = "the service cannot delete it"
 UNBOUND = "it is no longer tracked; it was not changed"
 
 
-def inverse(
-    kinds: Kinds, project: Desired, state: State, actual: Actual,
-    done: Mapping[Address, RunEffect], state_changes: Collection[StateChange], *, ever: Collection[str],
-) -> Inverse:  # fmt: skip
-    """The Desired that reverts the run. `state_changes`: what the run changed in the state.
-
-    `ever`: ids of all objects that any run created or changed; a reference to one that no longer exists stays unset.
-    """
-    return _Undoing(kinds, project, state, actual, done, state_changes, set(map(bare, ever))).inverse()
-
-
 @dataclass
-class _Undoing:
+class RevertedRun:
+    """A run to revert. `state_changes`: what it changed in the state. `ever`: ids of all objects that any run created or changed, as the
+    service has them; a reference to one that no longer exists stays unset."""
+
     kinds: Kinds
     project: Desired
     state: State
@@ -78,6 +70,7 @@ class _Undoing:
     unmanaged: dict[Address, frozenset[str]] = field(default_factory=dict)
 
     def inverse(self) -> Inverse:
+        """The Desired that reverts it."""
         # First which objects there will be, and under which addresses; then their values, which may refer to any of them.
         again, self.cannot = tracked_again(self.kinds, self.state_changes, self.state, self.actual)
         self.back, here, cannot = transferred_back(self.kinds, self.done, self.state_changes, self.state, self.actual)

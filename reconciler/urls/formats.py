@@ -54,7 +54,7 @@ class RedirectText:
 
 def texts(
     site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard] = (), *, host: str = ""
-) -> Iterator[RedirectText]:  # fmt: skip
+) -> Iterator[RedirectText]:
     """The files of a site in one format. `site`: its name in file names. `wildcards`: groups that one line can stand for. `host`: of the
     URL of the site, "" where that is not known: then the one that most of the redirects have."""
     name = NAMES[format].format(site=site)

@@ -59,9 +59,7 @@ UNWRITTEN: Final = (
 NOTHING: Final = RecordedUrls()
 
 
-def with_redirects(
-    desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHING, *, after: AnsweringUrls | None = None
-) -> Plan:  # fmt: skip
+def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHING, *, after: AnsweringUrls | None = None) -> Plan:
     """The plan with its redirects; unchanged in a project that says nothing of its URLs.
 
     `recorded`: what the state knows; nothing without `urls:`. `after`: what answers after the run; None: what the plan predicts.
@@ -142,9 +140,13 @@ def _redirection(
     moves = _moves(changes)
     unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
     return redirection(
-        settings.earlier, former, after, gone_test(settings.gone, roots), {**_continued(earlier, moves), **moves},
+        settings.earlier,
+        former,
+        after,
+        gone_test(settings.gone, roots),
+        {**_continued(earlier, moves), **moves},
         lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in containing(url)),
-    )  # fmt: skip
+    )
 
 
 def _named(

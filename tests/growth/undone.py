@@ -13,7 +13,7 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.history import turned
-from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
+from reconciler.undo import RevertedRun, desired_for_reading, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene
 
 
@@ -67,7 +67,7 @@ class Undoing:
         project, state, actual = self.project, self.state, self.actual
         done = run_effects(kinds(), self.entries)
         desired_for_reading(kinds(), project, state, done, self.turns)
-        found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
+        found = RevertedRun(kinds(), project, state, actual, done, self.turns, ()).inverse()
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))
         redeclaring_lines(kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids)
         return made

@@ -24,6 +24,7 @@ from reconciler.model import Desired, State
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.report.documents import plan_document
 from reconciler.state import StateScope, Store
 from reconciler.state.tables import schema
@@ -128,7 +129,7 @@ def answers(rng: random.Random) -> None:
 
     try:
         actual = asyncio.run(planned())
-        made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
+        made = prove(World(kinds(), desired, state, actual), plan(kinds(), desired, state, actual))
     except ReconcilerError as error:
         assert error.message
         return

@@ -21,6 +21,7 @@ from reconciler.observe.everything import read_all
 from reconciler.plan.changes import journal_changes
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.state import StateScope, Store
 from reconciler.yamltext.format import document, layout
 from tests.documents import configuration
@@ -73,7 +74,7 @@ def bound(org: Org, folder: Path, actual: Actual, found: ImportedProject) -> tup
     desired = load(folder, kinds()).desired
     with store(folder, desired.project) as opened:
         with opened.lease(who="test", command="import") as journal:
-            made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
+            made = prove(World(kinds(), desired, journal.state(), actual), plan(kinds(), desired, journal.state(), actual))
             assert troubles(made) == [], troubles(made)
             journal.remember(**journal_changes(made.state_update))
             journal.remember(places=made.places)
@@ -84,7 +85,7 @@ def bound(org: Org, folder: Path, actual: Actual, found: ImportedProject) -> tup
             return await observe(reader, kinds(), desired, state)
 
     again = asyncio.run(look())
-    return found, prove(kinds(), desired, state, again, plan(kinds(), desired, state, again))
+    return found, prove(World(kinds(), desired, state, again), plan(kinds(), desired, state, again))
 
 
 def troubles(made: Plan) -> list[str]:

@@ -42,7 +42,7 @@ def test_the_book_has_these_pages_and_no_others() -> None:
 def test_after_a_plan_nothing_is_left_to_send_but_what_it_says(page: Page) -> None:
     """Carried out on a model of the service, a plan leaves only what it reports as blocked, deferred or in doubt."""
     made = scene(page)
-    prove(kinds(), made.desired, made.state, made.actual, made.plan, selection=made.selection)
+    prove(World(kinds(), made.desired, made.state, made.actual, made.selection), made.plan)
 
 
 INDEPENDENT: Final = ((repeated_renames, probable_renames), (last_admin, required_kinds))

@@ -27,6 +27,7 @@ from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import TOKEN, Org
 from tests.organizations import anything
@@ -54,7 +55,7 @@ def planned(org: Org, state: State) -> Plan:
         desired = org.load().desired
         async with org.client(Reader) as reader:
             actual = await observe(reader, kinds(), desired, state)
-        return prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
+        return prove(World(kinds(), desired, state, actual), plan(kinds(), desired, state, actual))
 
     return asyncio.run(look())
 

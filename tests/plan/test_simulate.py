@@ -19,6 +19,7 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.siblings.rows import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
+from reconciler.plan.world import World
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed
 from tests.harness import Org
@@ -258,7 +259,7 @@ def changed(org: Org) -> tuple[Desired, State, Actual, Plan]:
 def test_a_right_plan_passes_as_it_came(changed: tuple[Desired, State, Actual, Plan]) -> None:
     desired, state, actual, created = changed
     assert len(created.steps) == 2
-    assert prove(kinds(), desired, state, actual, created) is created
+    assert prove(World(kinds(), desired, state, actual), created) is created
 
 
 @pytest.mark.parametrize("missing", [0, 1])
@@ -266,11 +267,11 @@ def test_a_plan_that_lacks_a_step_is_a_defect_and_names_it(changed: tuple[Desire
     desired, state, actual, created = changed
     lacking = replace(created, steps=tuple(step for index, step in enumerate(created.steps) if index != missing))
     with pytest.raises(ReconcilerError, match=str(created.steps[missing].address)):
-        prove(kinds(), desired, state, actual, lacking)
+        prove(World(kinds(), desired, state, actual), lacking)
 
 
 def test_a_plan_that_sends_the_wrong_value_is_a_defect(changed: tuple[Desired, State, Actual, Plan]) -> None:
     desired, state, actual, created = changed
     wrong = tuple(replace(step, writes={"title": "Due"}) if step.verb == "update" else step for step in created.steps)
     with pytest.raises(ReconcilerError, match="title"):
-        prove(kinds(), desired, state, actual, replace(created, steps=wrong))
+        prove(World(kinds(), desired, state, actual), replace(created, steps=wrong))

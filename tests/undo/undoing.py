@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from reconciler.address import Selection
+from reconciler.address import Selection, bare
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.model import JournalEntry, Outcome, RecordedRun
@@ -15,14 +15,15 @@ from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
 from reconciler.undo import (
     Inverse,
+    RevertedRun,
     YamlLine,
     desired_for_reading,
     entries_today,
-    inverse,
     journal_arguments,
     redeclaring_lines,
     run_effects,
@@ -66,11 +67,11 @@ async def _undo(org: Org, run: str) -> Undone:
             )
             state = journal.state()
             actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, state_changes), state)
-            found = inverse(kinds(), project, state, actual, done, state_changes, ever=store.ids())
+            found = RevertedRun(kinds(), project, state, actual, done, state_changes, set(map(bare, store.ids()))).inverse()
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
-            made = check(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Limits().with_exposures)
+            made = check(prove(World(kinds(), found.desired, state, actual, only), made), found.desired, Limits().with_exposures)
             lines = redeclaring_lines(
                 kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids
             )

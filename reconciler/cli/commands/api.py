@@ -91,7 +91,13 @@ def command(
     kinds = load_kinds() if project_file(options.project).is_file() else None
     project = loaded(screen, options, kinds) if kinds is not None else None
     with connected(screen, options, project, kinds) as service:
-        answer = asyncio.run(_call(screen, service.settings, method, place, query, data, paginate))
+        if method == "GET":
+            query |= {key: _query(value) for key, value in (data or {}).items()}
+            answer = asyncio.run(_read(screen, service.settings, place, query, paginate))
+        elif query:
+            raise UsageError(f"only GET takes a query, and this is {method}", id="RC-options-conflict")
+        else:
+            answer = asyncio.run(_send(screen, service.settings, method, place, data))
     if answer is None and not steps:
         return
     for value in pick(answer, steps):
@@ -101,21 +107,19 @@ def command(
             screen.document(value)
 
 
-async def _call(screen: Screen, settings: ClientSettings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
-    narration = TerminalVoice(screen)
-    if method == "GET":
-        plain = {**query, **{key: _query(value) for key, value in (data or {}).items()}}
-        async with Reader(settings, listener=narration) as reader:
-            if not paginate:
-                return (await reader.get(path, plain)).body
-            unnamed = itertools.count()  # an item without an id is never taken for another one
-            listing = await reader.list(path, plain, key=lambda item: str(item["id"]) if "id" in item else f" {next(unnamed)}")
-            if not listing.complete:
-                screen.say("The list is incomplete: it contains fewer items than the service counts.")
-            return list(listing.items)
-    if query:
-        raise UsageError(f"only GET takes a query, and this is {method}", id="RC-options-conflict")
-    async with Writer(settings, listener=narration) as writer:
+async def _read(screen: Screen, settings: ClientSettings, path: str, query: dict[str, str], paginate: bool) -> Any:
+    async with Reader(settings, listener=TerminalVoice(screen)) as reader:
+        if not paginate:
+            return (await reader.get(path, query)).body
+        unnamed = itertools.count()  # an item without an id is never taken for another one
+        listing = await reader.list(path, query, key=lambda item: str(item["id"]) if "id" in item else f" {next(unnamed)}")
+        if not listing.complete:
+            screen.say("The list is incomplete: it contains fewer items than the service counts.")
+        return list(listing.items)
+
+
+async def _send(screen: Screen, settings: ClientSettings, method: str, path: str, data: Any) -> Any:
+    async with Writer(settings, listener=TerminalVoice(screen)) as writer:
         return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # only the user knows whether it may be sent twice
 
 

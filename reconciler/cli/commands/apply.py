@@ -152,7 +152,7 @@ def command(
 
 def _write_outcome(
     screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
-) -> None:  # fmt: skip
+) -> None:
     """Write the report where it was requested. `text`: also to a screen, unless it requested JSON."""
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
@@ -202,7 +202,7 @@ def _approved_plan(
 
 def confirmed_plan(
     screen: Screen, options: Options, session: ApplySession, *, ask: bool, full: bool, new: Unseen | None = None
-) -> Planned | None:  # fmt: skip
+) -> Planned | None:
     """A plan that passed the guards, was shown and confirmed, and still equals that of a fresh read; None if it was declined.
 
     `new`: the state that applying the plan creates, if that requires consent. Raises `UsageError` if nobody can confirm.

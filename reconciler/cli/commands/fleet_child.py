@@ -260,7 +260,7 @@ def _allowing(allowed: str, folder: Path) -> Callable[[JudgedProject], None]:
 @click.pass_obj
 def rehearse_command(
     screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, approved: tuple[str, ...], **parameters: Any
-) -> int:  # fmt: skip
+) -> int:
     """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
     options = Options.of(screen, parameters)
     with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:

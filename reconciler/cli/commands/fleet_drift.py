@@ -47,9 +47,16 @@ def _until(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @shared.output()
 @click.pass_obj
 def drift_command(
-    screen: Screen, /, name: str, revert: bool, until: datetime | None, reason: str, addresses: tuple[str, ...], database: str | None,
+    screen: Screen,
+    /,
+    name: str,
+    revert: bool,
+    until: datetime | None,
+    reason: str,
+    addresses: tuple[str, ...],
+    database: str | None,
     **parameters: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Show what the last run of a project found changed outside Reconciler, what people decided, and the commands of each decision: revert,
     accept, or ignore until a time. Exits with 2 if something was changed and is not ignored.
 

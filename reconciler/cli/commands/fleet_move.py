@@ -18,9 +18,13 @@ from reconciler.own_files import fleet_folder, named_folder
 @click.command("move", short_help="Move the data of an earlier version.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER")
 @click.option(
-    "--data", cls=SharedOption, group="fleet", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--data",
+    cls=SharedOption,
+    group="fleet",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
     help="Where to move it.  [default: where the fleet of the current directory is kept, in your state directory]",
-)  # fmt: skip
+)
 @shared.output()
 @click.pass_obj
 def move_command(screen: Screen, /, folder: Path, data: Path | None, **parameters: Any) -> None:

@@ -96,9 +96,14 @@ def approve_command(
         with opened.transaction() as connection:
             wanted = [ChangeClass(word) for word in classes] or None
             decided = acts.approve(
-                connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted, rehearsal=rehearsal or "",
+                connection,
+                person,
+                name,
+                digest=digest or judged.plan.digest or "",
+                changes=wanted,
+                rehearsal=rehearsal or "",
                 allow_unplanned=allow_unplanned,
-            )  # fmt: skip
+            )
     _show(screen, options, name, person, decided, rejects=False)
     return exits.DONE
 

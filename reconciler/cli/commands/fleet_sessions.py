@@ -29,7 +29,7 @@ SHOWN: Final = 12  # characters of the id of a session
 @click.pass_obj
 def sessions_command(
     screen: Screen, /, ids: tuple[str, ...], end_all: bool, person: str | None, database: str | None, **parameters: Any
-) -> None:  # fmt: skip
+) -> None:
     """List who is logged in to the dashboard, and since when. With --end or --end-all, end sessions: their people must log in again.
 
     \b

@@ -63,9 +63,16 @@ CONCURRENCY = click.option(
 @shared.output()
 @click.pass_obj
 def worker_command(
-    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None,
-    require_base_url: bool, **parameters: Any,
-) -> None:  # fmt: skip
+    screen: Screen,
+    /,
+    database: str | None,
+    data: Path,
+    concurrency: int,
+    patience: int,
+    metrics: int | None,
+    require_base_url: bool,
+    **parameters: Any,
+) -> None:
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
 

@@ -38,6 +38,7 @@ from reconciler.observe.readers import people, reaching
 from reconciler.plan.changes import journal_changes
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import World
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.connection import trust
@@ -315,7 +316,7 @@ def _adopt(importing: Importing, project: Project, *, keep: Callable[[], None] |
     with leased_state(screen, importing.options, project, importing.service, command="import") as (store, journal):
         with importing.narration.lasting(f"Tracking {_objects(actual)}"):
             state, kinds = journal.state(), keyed(importing.kinds, store.digest_key(), project)
-            new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
+            new_plan = prove(World(kinds, project.desired, state, actual), plan(kinds, project.desired, state, actual))
             with importing.options.supervision.signals.uninterrupted():
                 journal.remember(**journal_changes(new_plan.state_update))
                 if keep is not None:

@@ -44,9 +44,15 @@ from reconciler.text.names import HERE
 @shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def command(
-    screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
-    report: tuple[tuple[str, Path], ...], **parameters: Any,
-) -> int:  # fmt: skip
+    screen: Screen,
+    /,
+    out: Path | None,
+    commit: str | None,
+    detailed_exitcode: bool,
+    full: bool,
+    report: tuple[tuple[str, Path], ...],
+    **parameters: Any,
+) -> int:
     """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
     \b

@@ -137,10 +137,12 @@ async def _served(screen: Screen, run: Run, rehearsal: Rehearsal, html: str) -> 
             return await read_text(run.voice, reader, known, (content, id))
 
         await serve_preview(
-            html, policy(live=True), text,
+            html,
+            policy(live=True),
+            text,
             ready=lambda url: screen.out(f"The preview is ready, until Ctrl-C: {url}\n"),
             used=lambda url: screen.out(f"It was opened. To open it in another browser: {url}\n"),
-        )  # fmt: skip
+        )
 
 
 def _code(rehearsal: Rehearsal, *, detailed: bool) -> int:

@@ -61,9 +61,15 @@ START: Final = "fork" if sys.platform == "linux" else "spawn"
 @shared.output(formats=("text", *FORMATS))
 @click.pass_context
 def command(
-    ctx: click.Context, /, paths: tuple[Path, ...], names: tuple[str, ...], parallel: int | None, update: bool,
-    report: tuple[tuple[str, Path], ...], **parameters: Any,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    names: tuple[str, ...],
+    parallel: int | None,
+    update: bool,
+    report: tuple[tuple[str, Path], ...],
+    **parameters: Any,
+) -> int:
     """Run the tests of a project: each applies it to a sandbox of its own, and checks what readers see, what URLs show, and what a plan
     does then. Needs no token, no state and no network, and reads no variable of the environment. Exits with 1 if a test fails.
 

@@ -70,9 +70,7 @@ def api_line(options: Options) -> CommandLine:
     return lambda command: alone.command_line(command) + project
 
 
-def save_revert(
-    screen: Screen, run: Run, path: Path, options: Options, planned: Planned, groups: Sequence[DriftGroup]
-) -> None:  # fmt: skip
+def save_revert(screen: Screen, run: Run, path: Path, options: Options, planned: Planned, groups: Sequence[DriftGroup]) -> None:
     """Save the plan that puts these groups back, and nothing else. Raises `Refused` where no plan does
     only that, with another way."""
     managed = [group for group in groups if group.unmanaged is None]

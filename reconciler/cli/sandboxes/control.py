@@ -101,7 +101,7 @@ class Control:
     @staticmethod
     async def _send(
         transport: httpx2.ASGITransport | None, base_url: str, token: str, method: str, path: str, body: Any
-    ) -> httpx2.Response:  # fmt: skip
+    ) -> httpx2.Response:
         # Without the environment: a sandbox is on this machine, where no proxy leads.
         async with httpx2.AsyncClient(transport=transport, base_url=base_url, timeout=PATIENCE, trust_env=False) as client:
             return await client.request(method, f"/_sandbox{path}", headers={"Authorization": f"Bearer {token}"}, json=body)

@@ -28,9 +28,14 @@ from reconciler.config.language.bounds import (
 from reconciler.config.source import json_text
 
 _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
     "**": operator.pow,
-}  # fmt: skip
+}
 
 
 def binary(sign: str, left: Any, right: Any) -> Any:
@@ -83,9 +88,15 @@ def joined(first: Any, *rest: Any) -> str:
 
 
 _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
-    "in": lambda one, many: one in many, "notin": lambda one, many: one not in many,
-}  # fmt: skip
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "lteq": operator.le,
+    "gt": operator.gt,
+    "gteq": operator.ge,
+    "in": lambda one, many: one in many,
+    "notin": lambda one, many: one not in many,
+}
 
 
 def compared(left: Any, name: str, right: Any) -> bool:

@@ -137,8 +137,13 @@ KEYS = ("default", "type", "env", "enum", "pattern", "description")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ENV = re.compile(ENV_PREFIX + r"[A-Za-z0-9_]+", re.ASCII)
 _PYTHON: Mapping[str, tuple[type, ...]] = {
-    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float), "list": (list,), "map": (dict,),
-}  # fmt: skip
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "list": (list,),
+    "map": (dict,),
+}
 
 
 @dataclass(frozen=True)

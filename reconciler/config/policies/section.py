@@ -105,10 +105,16 @@ class PolicySections:
         if len(self.problems.found) > before or test is None:
             return None
         policy = Policy(
-            id=id, on=tuple(text for text, _ in on), when=actions, test="", message=message,
-            level=Severity(values["level"] or Severity.ERROR), source=node.at,
-            kinds=frozenset(text for text, _ in on if text in self.kinds), reason=values["reason"] or "",
-        )  # fmt: skip
+            id=id,
+            on=tuple(text for text, _ in on),
+            when=actions,
+            test="",
+            message=message,
+            level=Severity(values["level"] or Severity.ERROR),
+            source=node.at,
+            kinds=frozenset(text for text, _ in on if text in self.kinds),
+            reason=values["reason"] or "",
+        )
         if actions and policy.whole:
             wrong = "a policy about the plan has no when; use count(ACTION) in assert"
             self.problems.add(node.entries["when"].at, wrong, id="RC-plan-policy")

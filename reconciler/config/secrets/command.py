@@ -86,9 +86,15 @@ def run(
 ) -> EndedCommand:
     """Run a program to its end. `given`: its input. `user`: who runs it instead of root. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
-        argv, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True, user=user,
-    )  # fmt: skip
+        argv,
+        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environ, "PATH": _path(environ)},
+        cwd=folder,
+        start_new_session=True,
+        user=user,
+    )
     if process.stdin is not None:
         threading.Thread(target=_feed, args=(process.stdin, given), daemon=True).start()
     assert process.stdout is not None

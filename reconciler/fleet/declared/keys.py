@@ -170,15 +170,21 @@ ORGANIZATIONS: Final = (
 GENERATOR: Final = (
     Key("list", "Each element gives a project. A map of texts, used as ${{ each.KEY }}, or a text, used as ${{ each.value }}."),
     Key(
-        "directories", "Each directory of a repository that matches a pattern gives a project: ${{ each.name }}, ${{ each.path }}.",
-        form="map", keys=DIRECTORIES, example='path: "orgs/*"',
+        "directories",
+        "Each directory of a repository that matches a pattern gives a project: ${{ each.name }}, ${{ each.path }}.",
+        form="map",
+        keys=DIRECTORIES,
+        example='path: "orgs/*"',
     ),
     Key(
-        "organizations", "Each organization that a token can read gives a project: ${{ each.id }}.", form="map", keys=ORGANIZATIONS,
+        "organizations",
+        "Each organization that a token can read gives a project: ${{ each.id }}.",
+        form="map",
+        keys=ORGANIZATIONS,
         example="token: {env: NAME}",
     ),
     Key("template", "The project that each element gives.", required=True),
-)  # fmt: skip
+)
 NOTIFICATION: Final = (
     Key(
         "url", "Where the URL of Apprise is that messages are sent to: {env: NAME} or {file: PATH}.", reader=values.secret,
@@ -197,13 +203,15 @@ NOTIFICATION: Final = (
 NOTIFY: Final = (
     *(
         Key(
-            drift, "now, never, or a time of day such as 08:00. By default, 08:00 for cosmetic and now for all others.",
-            reader=values.when, schema=_WHEN,
+            drift,
+            "now, never, or a time of day such as 08:00. By default, 08:00 for cosmetic and now for all others.",
+            reader=values.when,
+            schema=_WHEN,
         )
         for drift in DriftClass
     ),
     Key(ZONE, "The time zone of these times, such as Europe/Berlin. By default, UTC.", reader=values.zone, schema=_TEXT, default="UTC"),
-)  # fmt: skip
+)
 OIDC: Final = (
     Key(
         "issuer", "The URL of the provider, as its discovery document says it.", reader=values.url(path=True), schema=_TEXT,
@@ -232,13 +240,20 @@ ROLE: Final = (
         "role",
         "viewer: sees projects. approver: also rehearses, approves, rejects and runs them, and decides on drift. admin: also pauses, "
         "resumes, and reads the audit log.",
-        form="choice", options=tuple(Role), required=True, example="approver",
+        form="choice",
+        options=tuple(Role),
+        required=True,
+        example="approver",
     ),
     Key(
-        "tenants", "The tenants in which it has the role. By default, all.", reader=values.tenants, schema=_TENANTS, default=(ALL,),
+        "tenants",
+        "The tenants in which it has the role. By default, all.",
+        reader=values.tenants,
+        schema=_TENANTS,
+        default=(ALL,),
         example="[TENANT]",
     ),
-)  # fmt: skip
+)
 DASHBOARD: Final = (
     Key(
         "url", "The URL that people open: https://HOST. By default, the loopback address that `fleet serve` prints.",
@@ -268,24 +283,37 @@ WEBHOOK: Final = (
 )  # fmt: skip
 WEBHOOKS: Final = (
     Key(
-        "github", "The secret of the webhooks of GitHub, which sign what they send to /webhooks/github.", keys=WEBHOOK,
-        reader=values.one_or_more, example="secret: {env: NAME}",
+        "github",
+        "The secret of the webhooks of GitHub, which sign what they send to /webhooks/github.",
+        keys=WEBHOOK,
+        reader=values.one_or_more,
+        example="secret: {env: NAME}",
     ),
     Key(
-        "gitlab", "The secret token, or the signing token, of the webhooks of GitLab, which send to /webhooks/gitlab.", keys=WEBHOOK,
-        reader=values.one_or_more, example="secret: {env: NAME}",
+        "gitlab",
+        "The secret token, or the signing token, of the webhooks of GitLab, which send to /webhooks/gitlab.",
+        keys=WEBHOOK,
+        reader=values.one_or_more,
+        example="secret: {env: NAME}",
     ),
-)  # fmt: skip
+)
 PERSON: Final = (
     Key(
-        "subject", "The subject (sub) that the provider of dashboard.oidc gives this person. By default, known by the addresses.",
+        "subject",
+        "The subject (sub) that the provider of dashboard.oidc gives this person. By default, known by the addresses.",
         form="text",
     ),
     Key(
-        "addresses", "E-mail addresses in their commits, noreply addresses of forges too.", reader=values.emails, least=1, default=(),
-        schema={"type": "array", "minItems": 1, "items": _TEXT}, example="[ada@acme.example]", required=True,
+        "addresses",
+        "E-mail addresses in their commits, noreply addresses of forges too.",
+        reader=values.emails,
+        least=1,
+        default=(),
+        schema={"type": "array", "minItems": 1, "items": _TEXT},
+        example="[ada@acme.example]",
+        required=True,
     ),
-)  # fmt: skip
+)
 DEFAULTS: Final = Key("defaults", "What every project and every template has unless it says otherwise.")
 LISTS: Final = (
     Key("projects", "The projects of the fleet.", form="list", keys=PROJECT, example="name: …, source: {git: …}"),

@@ -53,10 +53,16 @@ class Queue:
         """Start queued runs until this is cancelled. Returns if the database ended the connection."""
         self._work = work
         worker: Any = Worker(
-            self._app, queues=[QUEUE], concurrency=concurrency, wait=True, install_signal_handlers=False,
-            fetch_job_polling_interval=POLL_SECONDS, delete_jobs=DeleteJobCondition.ALWAYS.value,
-            update_heartbeat_interval=self._patience / 3, stalled_worker_timeout=self._patience,
-        )  # fmt: skip
+            self._app,
+            queues=[QUEUE],
+            concurrency=concurrency,
+            wait=True,
+            install_signal_handlers=False,
+            fetch_job_polling_interval=POLL_SECONDS,
+            delete_jobs=DeleteJobCondition.ALWAYS.value,
+            update_heartbeat_interval=self._patience / 3,
+            stalled_worker_timeout=self._patience,
+        )
         asyncio.get_running_loop().set_exception_handler(_ignore_ended_jobs)
         running = asyncio.create_task(worker.run())
         try:

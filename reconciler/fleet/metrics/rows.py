@@ -67,10 +67,15 @@ def numbers(connection: Connection, *, per_project: bool) -> Numbers:
         return parts[0] + parts[1] if len(parts) > 1 else parts[0]
 
     query = select(
-        projects.c.name, projects.c.tenant, STATUS.label("status"), HEALTH.label("word"),
+        projects.c.name,
+        projects.c.tenant,
+        STATUS.label("status"),
+        HEALTH.label("word"),
         func.extract("epoch", func.now() - projects.c.read_at).label("age"),
-        number("ahead", "both").label("ahead"), number("drift", "both").label("drift"), number("unmanaged").label("unmanaged"),
-    )  # fmt: skip
+        number("ahead", "both").label("ahead"),
+        number("drift", "both").label("drift"),
+        number("unmanaged").label("unmanaged"),
+    )
     project = query.where(projects.c.orphaned_at.is_(None)).subquery()
     age, sums = project.c.age, [func.sum(project.c[name]).label(name) for name in ("ahead", "drift", "unmanaged")]
     ages = (func.count().filter(age.is_(None)).label("unread"), func.max(age).label("oldest"), func.sum(age).label("ages"))

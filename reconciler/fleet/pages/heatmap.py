@@ -50,9 +50,13 @@ LEGEND: Final = (  # what a cell says, its class, its mark
     ("Read longer ago than its interval", "s1", ""),
 )
 AGES: Final = (
-    ("under a minute", 60), ("under 5 minutes", 300), ("under 15 minutes", 900), ("under an hour", 3_600), ("under 6 hours", 21_600),
+    ("under a minute", 60),
+    ("under 5 minutes", 300),
+    ("under 15 minutes", 900),
+    ("under an hour", 3_600),
+    ("under 6 hours", 21_600),
     ("under a day", 86_400),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

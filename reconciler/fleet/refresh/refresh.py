@@ -63,16 +63,20 @@ def _failed(database: FleetDatabase, claimed: generation.Claimed, error: Reconci
 def _write_down(connection: Connection, difference: Changes) -> None:
     appearing = [project.name for project in difference.appearing]
     groups = {
-        "appear": appearing, "change": sorted(difference.changing),
-        "return": list(difference.returning), "vanish": list(difference.vanishing),
-    }  # fmt: skip
+        "appear": appearing,
+        "change": sorted(difference.changing),
+        "return": list(difference.returning),
+        "vanish": list(difference.vanishing),
+    }
     details = {key: {"projects": len(names), "first": names[:MOST_PROJECTS]} for key, names in groups.items() if names}
     audit.write(connection, audit.AuditRecord(audit.SELF, "generate", None, None, details))
 
 
 def _summary(difference: Changes) -> str:
     parts = [
-        (len(difference.appearing), "appears", "appear"), (len(difference.changing), "changes", "change"),
-        (len(difference.returning), "returns", "return"), (len(difference.vanishing), "vanishes", "vanish"),
-    ]  # fmt: skip
+        (len(difference.appearing), "appears", "appear"),
+        (len(difference.changing), "changes", "change"),
+        (len(difference.returning), "returns", "return"),
+        (len(difference.vanishing), "vanishes", "vanish"),
+    ]
     return ", ".join(f"{number} {verb if number == 1 else verbs}" for number, verb, verbs in parts if number)

@@ -56,9 +56,11 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
     """Write the end of a run, and when its project is due again. Does nothing if this worker has lost the run."""
     word = _word(begun, result)
     run = {
-        "commit": result.commit, "exit_code": result.code, "requests": result.requests,
+        "commit": result.commit,
+        "exit_code": result.code,
+        "requests": result.requests,
         "says": result.error or result.waits or (_applied(result) if result.applied else None),
-    }  # fmt: skip
+    }
     columns = _next(begun, result) | _reading(result, word) | _health(begun, result, word)
     with database.transaction() as connection:
         if not runs.end(connection, begun.id, worker, ended=result.ended, values=run, project=columns):
@@ -122,9 +124,12 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
     if result.again is not None:
         due = min(due, int(result.again) + 1)
     columns = {
-        "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
-        "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,
-    }  # fmt: skip
+        "failures": failures,
+        "error": result.error,
+        "error_at": func.now() if result.error is not None else None,
+        "next_due": func.now() + timedelta(seconds=due),
+        "waits": result.waits,
+    }
     return columns | ({"applied": result.commit} if result.applied and not result.reverted else {})
 
 

@@ -132,9 +132,13 @@ class ForkServer:
                 with theirs:
                     words = [*self.command, str(theirs.fileno())]
                     process = await asyncio.create_subprocess_exec(
-                        *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                        env={**self.environ}, start_new_session=True, pass_fds=(theirs.fileno(),),
-                    )  # fmt: skip
+                        *words,
+                        stdin=asyncio.subprocess.DEVNULL,
+                        stdout=asyncio.subprocess.DEVNULL,
+                        env={**self.environ},
+                        start_new_session=True,
+                        pass_fds=(theirs.fileno(),),
+                    )
                 ended = [control for server, control in self._servers if server.returncode is not None]
                 for control in ended:
                     control.close()

@@ -186,9 +186,7 @@ class _ProjectRun:
         reading = str(about["reading"])
         self.left = before.left(commit, about["recorded"]) if before is not None else None
         continues = self.left.continuation(about.get("parts", {})) if self.left is not None else None
-        self.result.plan = StoredPlan(
-            commit, document, digest, approvals.classes(document), (), text, reading=reading, continues=continues
-        )  # fmt: skip
+        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text, reading=reading, continues=continues)
         self.about = about
         self.selection = selection
         if selection:
@@ -202,10 +200,14 @@ class _ProjectRun:
         self.lineage = str(about["lineage"])
         where = "the fleet's database" if self.project.state is None else f"the state in {self.project.state.name}"
         self.result.reading = status.of_documents(
-            commit, document, self.drift, refused=about["refused"], ignored=drift.ignores(self.decided),
+            commit,
+            document,
+            self.drift,
+            refused=about["refused"],
+            ignored=drift.ignores(self.decided),
             new_state=f"{where} has never seen {about['newState']}" if about["newState"] else "",
             first_apply=first_apply(self.project, self.place.folder) if about["newState"] else "",
-        )  # fmt: skip
+        )
         self.result.reading = await asyncio.to_thread(self._bounded, self.result.reading)
         self.result.health = of_document(about["health"])
 
@@ -337,7 +339,7 @@ class _ProjectRun:
             return
         self.applying = RunApply(
             self.begun, result, self.about["saved"], self.about["parts"], self.outside, frozenset(reverted), self._plan
-        )  # fmt: skip
+        )
         report = self.folder / "outcome.json"
         argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json"), "--report", f"json={report}"]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)

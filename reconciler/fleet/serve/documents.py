@@ -46,7 +46,7 @@ class Selected(_Model):
         offset = (self.page - 1) * self.size
         return ProjectSelection(
             self.text, self.status, self.health, self.tenant, self.mode, self.sort, self.order == "down", offset, self.size
-        )  # fmt: skip
+        )
 
 
 class Problem(_Model):
@@ -217,14 +217,25 @@ def approvals(judged: Judged) -> Approvals:
     ]
     plan, verdict, rehearsal = judged.plan, judged.verdict, rehearsal_data(judged)
     return Approvals(
-        digest=plan.digest or "", commit=plan.commit, classes=sorted(plan.changes), missing=dict(verdict.lacking),
-        rejectedBy=[rejection.person for rejection in verdict.rejected], rehearse=judged.rule,
-        rehearsal=Rehearsal.model_validate(rehearsal) if rehearsal is not None else None, allowed=verdict.allows, decisions=decisions,
-    )  # fmt: skip
+        digest=plan.digest or "",
+        commit=plan.commit,
+        classes=sorted(plan.changes),
+        missing=dict(verdict.lacking),
+        rejectedBy=[rejection.person for rejection in verdict.rejected],
+        rehearse=judged.rule,
+        rehearsal=Rehearsal.model_validate(rehearsal) if rehearsal is not None else None,
+        allowed=verdict.allows,
+        decisions=decisions,
+    )
 
 
 def line(record: audit.AuditRecord) -> AuditLine:
     return AuditLine(
-        id=record.id, at=utc_text(record.at) if record.at is not None else "", person=record.person, action=record.action,
-        project=record.project, tenant=record.tenant, details=dict(record.details),
-    )  # fmt: skip
+        id=record.id,
+        at=utc_text(record.at) if record.at is not None else "",
+        person=record.person,
+        action=record.action,
+        project=record.project,
+        tenant=record.tenant,
+        details=dict(record.details),
+    )

@@ -20,12 +20,19 @@ from reconciler.fleet.serve.callers import Forged, NotLoggedIn
 
 PROGRAMS: Final = ("/api/", "/webhooks/", "/healthz", "/readyz", "/metrics", "/events")
 TITLES: Final = {
-    400: "This request cannot be understood", 401: "Nobody is logged in", 403: "This is not allowed", 404: "There is no such page",
+    400: "This request cannot be understood",
+    401: "Nobody is logged in",
+    403: "This is not allowed",
+    404: "There is no such page",
     405: "This cannot be done here",
-    408: "The request was not complete in time", 409: "This changed in the meantime",
-    413: "The request is too large", 422: "This cannot be done",
-    421: "This is not the host of the dashboard", 429: "Too much is open at once", 503: "The dashboard cannot answer this now",
-}  # fmt: skip
+    408: "The request was not complete in time",
+    409: "This changed in the meantime",
+    413: "The request is too large",
+    422: "This cannot be done",
+    421: "This is not the host of the dashboard",
+    429: "Too much is open at once",
+    503: "The dashboard cannot answer this now",
+}
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,14 @@ def renewed(cache: Path, url: str, fetch: Callable[[Path], T], has: Callable[[Pa
 
 
 def _fetched(
-    cache: Path, url: str, fetch: Callable[[Path], T], *, fetches: int, before: Path | None = None,
+    cache: Path,
+    url: str,
+    fetch: Callable[[Path], T],
+    *,
+    fetches: int,
+    before: Path | None = None,
     has: Callable[[Path, T], bool] = lambda folder, result: False,
-) -> tuple[Path, T]:  # fmt: skip
+) -> tuple[Path, T]:
     number = token_hex(8)
     folder = _folder(cache, url, number)
     try:

@@ -173,6 +173,13 @@ def decision_of(row: Mapping[str, Any]) -> Decision:
     """The decision in a row."""
     identity = Identity(row["issuer"], row["subject"], frozenset(row["addresses"] or ())) if row["issuer"] is not None else None
     return Decision(
-        row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"], row["until"],
+        row["person"],
+        row["digest"],
+        _changes(row["classes"]),
+        row["approves"],
+        row["reason"],
+        identity,
+        row["at"],
+        row["until"],
         row["rehearsal"],
-    )  # fmt: skip
+    )

@@ -173,7 +173,7 @@ def settings(connection: Connection) -> dict[str, Any]:
 
 def make_due(
     connection: Connection, repositories: Collection[str], concerns: Callable[[str, str], bool], *, tenants: Collection[str] | None = None
-) -> dict[str, list[str]]:  # fmt: skip
+) -> dict[str, list[str]]:
     """Make the projects due whose URL and ref `concerns` matches; returns their names, by tenant. `repositories`: `HOST/PATH`, of which the
     URL has the last part. `tenants`: only projects of these; None for all. Projects that are due already do not change, and failures still
     count. A run in progress may have read the repository before: the project is due again when it ends."""

@@ -15,10 +15,8 @@ def quarantine(connection: Connection, project: int, new: Quarantine) -> None:
     same = select(quarantines.c.id).where(quarantines.c.project == project, quarantines.c.undone_by == new.undone_by)
     if connection.execute(same).first() is None:
         connection.execute(
-            insert(quarantines).values(
-                project=project, commit=new.commit, addresses=sorted(new.addresses), undone_by=new.undone_by
-            )
-        )  # fmt: skip
+            insert(quarantines).values(project=project, commit=new.commit, addresses=sorted(new.addresses), undone_by=new.undone_by)
+        )
 
 
 def known(connection: Connection, project: int) -> set[str]:

@@ -56,8 +56,14 @@ SETTINGS: Final = {
 }
 """The files that decide what the server runs and whom it believes."""
 ORDERS: Final = (
-    "standby.signal", "recovery.signal", "recovery.conf", "backup_label", "tablespace_map", "postmaster.pid", "postmaster.opts",
-)  # fmt: skip
+    "standby.signal",
+    "recovery.signal",
+    "recovery.conf",
+    "backup_label",
+    "tablespace_map",
+    "postmaster.pid",
+    "postmaster.opts",
+)
 """What tells a server to start in another way, or that it runs; none of it is moved with a cluster."""
 
 
@@ -86,9 +92,14 @@ class Server:
     def run(self, program: str, *arguments: str, given: str = "") -> command.EndedCommand:
         """Run a program of the server's, in its folder. Its input is in no error and no list of processes."""
         return command.run(
-            [str(self.programs / program), *arguments], environ={"LC_ALL": "C", "PATH": os.defpath}, folder=self.cluster,
-            seconds=SECONDS, most=OUTPUT_MAX, given=given.encode("ascii"), user=self.user.pw_name if self.user is not None else None,
-        )  # fmt: skip
+            [str(self.programs / program), *arguments],
+            environ={"LC_ALL": "C", "PATH": os.defpath},
+            folder=self.cluster,
+            seconds=SECONDS,
+            most=OUTPUT_MAX,
+            given=given.encode("ascii"),
+            user=self.user.pw_name if self.user is not None else None,
+        )
 
     def must(self, program: str, *arguments: str, given: str = "") -> None:
         """The same; raises `RuntimeError` if it fails."""

@@ -406,7 +406,7 @@ class _Reviewing:
 
     def _line(
         self, look: AskedWorld, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None
-    ) -> ReaderLine:  # fmt: skip
+    ) -> ReaderLine:
         if access is None:
             return ReaderLine(says, "", doubt=doubt, via=via)
         path = path_text(self._called(look), look.audiences.path(key, access))

@@ -56,9 +56,7 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
         is_excused = miss.when is When.LEFT and (bool(mended) or unfinished)
         if miss.when is not When.MENDED:
             violations.append(violation(miss, desired, sides.called, Severity.WARNING if is_excused else Severity.ERROR))
-    return AccessTestResults(
-        tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists)
-    )  # fmt: skip
+    return AccessTestResults(tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
 
 
 def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:
@@ -267,7 +265,7 @@ def _key(kinds: Kinds, ids: Mapping[Address, str], address: Address) -> Key | No
 
 def _with_copies(
     kinds: Kinds, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]
-) -> tuple[Audiences, Audiences]:  # fmt: skip
+) -> tuple[Audiences, Audiences]:
     """Who can read what, and who can read what if the readers of a copy could also read its source."""
     own = Audiences(kinds, objects, complete=complete)
     return own, Audiences(kinds, objects, complete=complete, copies=copies) if copies else own

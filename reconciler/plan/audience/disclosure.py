@@ -165,7 +165,7 @@ def _agreed(kinds: Kinds, actual: Actual, local: LocalValues, ids: Mapping[Addre
 
 def _unchanged(
     kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], steps: Sequence[Step], agreed: AgreedWorld
-) -> Disclosure:  # fmt: skip
+) -> Disclosure:
     """The disclosure of steps that change nothing of who can read what: what is open already and was not agreed to."""
     local = local_values(kinds, desired)
     now = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
@@ -209,9 +209,7 @@ def _reach(kinds: Kinds, worlds: Worlds, widening: Effects) -> Iterator[tuple[Ke
             yield key, access, worlds.after.path(key, access)[-1]
 
 
-def _gated(
-    kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds, widens: Mapping[int, Collection[Key]]
-) -> tuple[Step, ...]:  # fmt: skip
+def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds, widens: Mapping[int, Collection[Key]]) -> tuple[Step, ...]:
     """The steps, those that open something with the objects that decide who can read it."""
     # A run reads these again before it sends the step: somebody may have opened one of them since the plan was approved.
     result = []

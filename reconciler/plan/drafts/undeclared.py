@@ -135,9 +135,7 @@ def _forgotten(desired: Desired, containers: UndeclaredContainers, removal: Remo
     return removal
 
 
-def _pruned(
-    world: World, containers: UndeclaredContainers, matches: Matches, removals: Mapping[Address, Removal]
-) -> Iterator[Removal]:  # fmt: skip
+def _pruned(world: World, containers: UndeclaredContainers, matches: Matches, removals: Mapping[Address, Removal]) -> Iterator[Removal]:
     """The removals of unmanaged objects, of the kinds for which the project sets `prune: all`, unless an unmanaged one that stays contains
     them. `removals`: of what is tracked."""
     candidates = {(removal.kind.name, removal.id): removal for removal in _of_pruned_kinds(world, containers, matches)}
@@ -384,9 +382,14 @@ def deleted_along(world: World, removals: Mapping[Address, Removal], managed: Co
                     continue
                 met.add(key)
                 removal = Removal(
-                    kind.address(container, bare(observed.id)), kind, observed.id, Purpose.DELETE,
-                    f"unmanaged; in {outer.address}, which is deleted with everything in it", observed,
-                    inside=outer.address, with_contents=True,
-                )  # fmt: skip
+                    kind.address(container, bare(observed.id)),
+                    kind,
+                    observed.id,
+                    Purpose.DELETE,
+                    f"unmanaged; in {outer.address}, which is deleted with everything in it",
+                    observed,
+                    inside=outer.address,
+                    with_contents=True,
+                )
                 ahead.append(removal)
                 yield removal

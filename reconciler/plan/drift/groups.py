@@ -309,9 +309,7 @@ def _outermost_first(cause: _OpenGroup) -> list[Drifted]:
     return sorted(cause.resources, key=rank)
 
 
-def _classes(
-    kinds: Kinds, cause: _OpenGroup, wider: Collection[str], narrower: bool, looser: Collection[str]
-) -> Iterator[DriftClass]:  # fmt: skip
+def _classes(kinds: Kinds, cause: _OpenGroup, wider: Collection[str], narrower: bool, looser: Collection[str]) -> Iterator[DriftClass]:
     """What the changes mean, the worst first."""
     deleted = [kinds[drifted.kind] for drifted in cause.resources if drifted.status is DriftWord.DELETED]
     meanings: dict[DriftClass, object] = {

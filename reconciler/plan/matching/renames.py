@@ -93,7 +93,7 @@ def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[
         return Former(state, state, asked)
     implied = _implied(kinds, desired, state, asked) | {old: new for old, (new, _) in derived.items()}
     causes = {old: line for old, (_, line) in derived.items()}
-    return _Following(kinds, desired, asked, implied, causes, state, impossible or {}).whole()
+    return _Following(kinds, desired, implied, causes, state, impossible or {}).whole()
 
 
 def _derived(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Address, Address]) -> dict[Address, tuple[Address, Address]]:
@@ -190,14 +190,13 @@ class _Following:
         self,
         kinds: Kinds,
         desired: Desired,
-        asked: Mapping[Address, Address],
         implied: Mapping[Address, Address],
         causes: Mapping[Address, Address],
         state: State,
         impossible: Mapping[Address, Blocked],
     ) -> None:
         self.kinds, self.desired, self.state, self.impossible = kinds, desired, state, impossible
-        self.asked, self.implied = {**implied, **asked}, implied
+        self.asked, self.implied = {**implied, **renames(desired)}, implied
         # The line that implies a rename, where that is the rename of another resource in its own container.
         self.causes = causes
         self.tracked = {*state.bindings, *(intent.address for intent in state.intents)}

@@ -146,9 +146,7 @@ def _claimed(
         )
 
 
-def _waiting_contents(
-    decisions: Decisions, claims: Collection[tuple[Address, Address]], blocked: Iterable[Draft]
-) -> Iterator[Draft]:  # fmt: skip
+def _waiting_contents(decisions: Decisions, claims: Collection[tuple[Address, Address]], blocked: Iterable[Draft]) -> Iterator[Draft]:
     """What could only be replaced, because its container cannot change, waits for the container: a rename changes nothing of it."""
     claimed = {new for _, new in claims}
     containers = {draft.address: draft.blocked for draft in blocked if draft.address in claimed}

@@ -44,11 +44,8 @@ def accepted_exposures(
     about = {**{address: draft for address, draft in drafts.items() if draft.active}, **removals}
     openings = [opening for opening in disclosed.outside if not by_transfers(world, opening)]
     sent = {
-        (address, difference.field.name): difference
-        for address, draft in drafts.items()
-        if draft.active
-        for difference in draft.sendable
-    }  # fmt: skip
+        (address, difference.field.name): difference for address, draft in drafts.items() if draft.active for difference in draft.sendable
+    }
 
     def later(key: Key, name: str) -> Any:
         difference = sent.get((agreed.addresses[key], name))
@@ -78,7 +75,7 @@ def drifted_exposures(kinds: Kinds, names: Names, disclosed: Disclosure, agreed:
 
 def _audience(
     kinds: Kinds, openings: Collection[Opening], drafts: Mapping[Address, Draft], names: Names, disclosed: Disclosure
-) -> Iterator[Exposure]:  # fmt: skip
+) -> Iterator[Exposure]:
     """The openings as people read them, each with the agreed value of its field and the value that remains."""
     lines = audience_lines(kinds, openings, drafts, names, disclosed.called, disclosed.after)
     for opening, line in zip(openings, lines, strict=True):
@@ -94,7 +91,7 @@ def _audience(
 
 def _settings(
     kinds: Kinds, agreed: AgreedWorld, later: Later, shown_already: Callable[[Key, str], bool], names: Names
-) -> Iterator[Exposure]:  # fmt: skip
+) -> Iterator[Exposure]:
     """The fields that open something other than read access."""
     for key, values in agreed.values.items():
         kind, address = kinds[key[0]], agreed.addresses[key]

@@ -21,9 +21,14 @@ from reconciler.report.words import count
 from reconciler.text import escape
 
 TITLES: Final = {
-    "plan": "Plan", "diff": "Diff", "outcome": "Apply", "drift": "Drift", "findings": "Validation", "rehearsal": "Rehearsal",
+    "plan": "Plan",
+    "diff": "Diff",
+    "outcome": "Apply",
+    "drift": "Drift",
+    "findings": "Validation",
+    "rehearsal": "Rehearsal",
     "preview": "Fleet preview",
-}  # fmt: skip
+}
 NAME_MAX: Final = 200  # characters of a name that a comment shows
 NOTE_MAX: Final = 500  # characters of a remark
 NOTES: Final = 5  # remarks
@@ -128,9 +133,15 @@ def text(part: CommentPart, dialect: Dialect) -> str:
     if part.raw:
         return part.raw
     about = {
-        "name": part.name, "kind": part.kind, "run": f"{part.run[0]}.{part.run[1]}", "commit": part.commit, "digest": part.digest,
-        "quiet": str(int(part.quiet)), "urgent": str(part.urgent_total), "others": str(part.others_total),
-    }  # fmt: skip
+        "name": part.name,
+        "kind": part.kind,
+        "run": f"{part.run[0]}.{part.run[1]}",
+        "commit": part.commit,
+        "digest": part.digest,
+        "quiet": str(int(part.quiet)),
+        "urgent": str(part.urgent_total),
+        "others": str(part.others_total),
+    }
     lines = [marker_line("part", about, dialect), "", *part.head]
     if part.urgent:
         lines += ["", fenced(part.urgent)]

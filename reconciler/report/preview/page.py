@@ -53,17 +53,21 @@ def page(
     """
     css, script = style(), _static("preview.js")
     name = document["project"] + (f" ({document['environment']})" if document["environment"] is not None else "")
-    return environment().get_template("page.html").render(
-        name=name,
-        policy=policy(live=live),
-        css=css,
-        script=script,
-        first=rendered(document, to_site=TO_SITE, to_request=TO_REQUEST),
-        document=document,
-        created_at=created_at,
-        document_json=in_script(document),
-        data_json=in_script({"about": ABOUT, **data, "texts": dict(texts) if texts is not None else None, "live": live}),
-    )  # fmt: skip
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            name=name,
+            policy=policy(live=live),
+            css=css,
+            script=script,
+            first=rendered(document, to_site=TO_SITE, to_request=TO_REQUEST),
+            document=document,
+            created_at=created_at,
+            document_json=in_script(document),
+            data_json=in_script({"about": ABOUT, **data, "texts": dict(texts) if texts is not None else None, "live": live}),
+        )
+    )
 
 
 def style() -> str:

@@ -143,11 +143,15 @@ def _settings(operation: Operation, voice: Voice, project: Project | None, url: 
     plain, host = ClientSettings(url, token), urlsplit(url)
     voice.about.update({"server.address": host.hostname or "", "server.port": host.port or PORTS[host.scheme], "url.full": url})
     return ClientSettings(
-        url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
-        max_concurrency=operation.max_concurrency or plain.max_concurrency, max_rps=operation.max_rps,
-        secrets=voice.masks.values, budget=operation.supervision.budget,
+        url,
+        token,
+        timeout=project.settings.timeout if project is not None else plain.timeout,
+        max_concurrency=operation.max_concurrency or plain.max_concurrency,
+        max_rps=operation.max_rps,
+        secrets=voice.masks.values,
+        budget=operation.supervision.budget,
         clock=operation.supervision.clock or plain.clock,
-    )  # fmt: skip
+    )
 
 
 def open_store(operation: Operation, voice: Voice, project: Project, service: ConnectedService, *, create: bool) -> Store:

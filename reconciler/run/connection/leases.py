@@ -21,7 +21,7 @@ PAUSE: Final = 0.5  # seconds between two attempts
 @contextmanager
 def leased(
     operation: Operation, voice: Voice, project: Project, service: ConnectedService, *, command: str
-) -> Iterator[tuple[Store, Journal]]:  # fmt: skip
+) -> Iterator[tuple[Store, Journal]]:
     """The state, created where there is none, and its lease during this block, whose end is recorded if an error ends it.
 
     Raises `Locked` if another run still has it after `--lock-timeout`.

@@ -26,7 +26,7 @@ from reconciler.sandbox.document.words import (
     text,
     thing,
     urls,
-)  # fmt: skip
+)
 
 _MERGE: Final = fields("type", type=one_of("inherit", "rules", "none", open=True), rules=many(fields("rule", rule=TEXT, users=many(TEXT))))
 
@@ -135,9 +135,13 @@ SHAPES: Final[dict[str, Schema]] = {
 _REACTIONS: Final = many(fields("emoji count", emoji=TEXT, count=NUMBER, users=many(fields(user=ref("user"), reactedAt=TIME))))
 _GIT: Final = fields(oid=TEXT, path=TEXT)
 _INSTALLED: Final[dict[str, Schema]] = {
-    "integration": TEXT, "installation": TEXT, "status": TEXT, "configuration": FREE, "externalIds": many(TEXT),
+    "integration": TEXT,
+    "installation": TEXT,
+    "status": TEXT,
+    "configuration": FREE,
+    "externalIds": many(TEXT),
     "urls": urls("location", "publicEndpoint"),
-}  # fmt: skip
+}
 _SECTION: Final = fields(id=TEXT, title=TEXT, path=TEXT, body=TEXT, urls=urls("app"))
 
 MORE: Final[dict[str, Schema]] = {

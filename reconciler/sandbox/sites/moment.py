@@ -102,9 +102,15 @@ def moment(store: Store, base: str, organizations: Collection[str], asked: Mappi
                 shows[key].add(("space", variant["_space"]))
         sites += [SiteAnswers.of(store, base, site, audience) for site in audience.sites if site["published"]]
     taken = AudienceMoment(
-        frozenset(readings), {}, titles, names, frozenset(single), {key: frozenset(shown) for key, shown in shows.items()},
-        tuple(audiences), tuple(sites),
-    )  # fmt: skip
+        frozenset(readings),
+        {},
+        titles,
+        names,
+        frozenset(single),
+        {key: frozenset(shown) for key, shown in shows.items()},
+        tuple(audiences),
+        tuple(sites),
+    )
     urls = {url: page for name, reader in taken.url_readers.items() for url, page in taken.answers(name, reader).items()}
     return replace(taken, urls=urls)
 

@@ -75,9 +75,14 @@ def _site(store: Store, base: str, site: Object, gate: Gate, taken: Picture) -> 
                 yield _part(kind, shown, str(shown["title"]), frozenset(), parts=list(level(shown["id"])))
             else:
                 yield _part(
-                    kind, shown, str(shown["title"]), gate.conditions(shown), path=str(shown["path"]), default=bool(shown.get("default")),
+                    kind,
+                    shown,
+                    str(shown["title"]),
+                    gate.conditions(shown),
+                    path=str(shown["path"]),
+                    default=bool(shown.get("default")),
                     parts=[variant(shown, item) for item in pages.variants(shown)],
-                )  # fmt: skip
+                )
 
     def variant(section: Object | None, shown: Object) -> Object:
         space, conditions = shown["_space"], gate.conditions(section, shown)
@@ -89,9 +94,15 @@ def _site(store: Store, base: str, site: Object, gate: Gate, taken: Picture) -> 
 
     parts = list(level(None)) if pages.in_sections else [variant(None, item) for item in pages.variants(None)]
     return _part(
-        "site", site, str(site["title"]), frozenset(), parts=parts,
-        url=structure.published_url(base, site), published=bool(site["published"]), visibility=str(site["visibility"]),
-    )  # fmt: skip
+        "site",
+        site,
+        str(site["title"]),
+        frozenset(),
+        parts=parts,
+        url=structure.published_url(base, site),
+        published=bool(site["published"]),
+        visibility=str(site["visibility"]),
+    )
 
 
 def _part(kind: str, data: Object, title: str, conditions: Conditions, **more: Any) -> Object:

@@ -85,7 +85,7 @@ def _seen(request: Request, connection: Connection, name: str, caller: Caller) -
 @router.get("/projects/{name}/runs", tags=["projects"], operation_id="listRuns", responses={404: WRONG[404]})
 def project_runs(
     request: Request, name: Name, caller: Known, before: Before = None, size: Annotated[int, Query(ge=1, le=500)] = 50
-) -> documents.Runs:  # fmt: skip
+) -> documents.Runs:
     """List the runs of a project, the newest first. Pass the id of the last one as `before` to continue."""
     with site_of(request).database.transaction() as connection:
         row = _seen(request, connection, name, caller)
@@ -202,9 +202,14 @@ def approve(request: Request, name: Name, caller: Acting, body: documents.Approv
     person = confirmed(request, caller)
     with site_of(request).database.transaction() as connection:
         acts.approve(
-            connection, person, name, digest=body.digest, changes=body.classes, rehearsal=body.rehearsal,
+            connection,
+            person,
+            name,
+            digest=body.digest,
+            changes=body.classes,
+            rehearsal=body.rehearsal,
             allow_unplanned=body.allowUnplanned,
-        )  # fmt: skip
+        )
         return documents.approvals(acts.plan(connection, person, name))
 
 
@@ -219,7 +224,7 @@ def reject(request: Request, name: Name, caller: Acting, body: documents.Rejecti
 @router.get("/audit", tags=["audit"], operation_id="getAudit", responses={403: WRONG[403]})
 def audit_log(
     request: Request, caller: Known, after: Annotated[int, Query(ge=0, le=2**62)] = 0, size: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> documents.AuditLog:  # fmt: skip
+) -> documents.AuditLog:
     """List lines of the audit log, oldest first, of the tenants of which the caller is an admin."""
     if not caller.is_admin:
         raise HTTPException(403)

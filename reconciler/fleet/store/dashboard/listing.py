@@ -60,7 +60,7 @@ SHOWN: Final[ColumnElement[str]] = case((projects.c.orphaned_at.is_not(None), OR
 _CONCERNS: Final = projects.c.health["concerns"]
 _CONCERN: Final = func.jsonb_array_elements(
     case((func.jsonb_typeof(_CONCERNS) == "array", _CONCERNS), else_=func.jsonb_build_array())
-).table_valued(column("value", JSONB))  # fmt: skip
+).table_valued(column("value", JSONB))
 _UNTIL: Final = cast(_CONCERN.c.value["until"].astext, Date)
 _SOON: Final = select(cast(revisions.c.settings["expiresSoon"].astext, Integer)).order_by(revisions.c.id.desc()).limit(1).scalar_subquery()
 _DAYS: Final = cast(func.floor(func.coalesce(_SOON, SOON_DEFAULT) / 86_400.0), Integer)
@@ -178,10 +178,16 @@ def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
     """Every project that the viewer sees."""
     paused = and_(projects.c.paused, or_(projects.c.paused_until.is_(None), projects.c.paused_until > func.now()))
     query = select(
-        projects.c.name, projects.c.tenant, projects.c.wave, STATUS.label("status"),
-        cast(func.extract("epoch", _AGE), Integer).label("age"), _EVERY.label("every"),
-        not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"), HEALTH.label("health"),
-    )  # fmt: skip
+        projects.c.name,
+        projects.c.tenant,
+        projects.c.wave,
+        STATUS.label("status"),
+        cast(func.extract("epoch", _AGE), Integer).label("age"),
+        _EVERY.label("every"),
+        not_(projects.c.orphaned_at.is_(None)).label("orphaned"),
+        paused.label("paused"),
+        HEALTH.label("health"),
+    )
     rows_of_cells = connection.execute(query.where(visible(tenants)).order_by(projects.c.name))
     return [Cell(*row)._replace(status=StatusWord(row.status), health=HealthWord(row.health)) for row in rows_of_cells]
 

@@ -162,8 +162,7 @@ def recent_changes(connection: Connection) -> Sequence[FeedChange]:
         .join(projects, projects.c.id == runs.c.project)
         .where(or_(runs.c.ended_at > since, (runs.c.ended_at.is_(None)) & (runs.c.started_at > since)))
     )
-    decided = (
-        select((literal("audit ") + cast(audit.c.id, Text)).label("key"), audit.c.project, audit.c.tenant)
-        .where(audit.c.at > since, audit.c.project.is_not(None), audit.c.tenant.is_not(None), audit.c.action.not_in(SEEN_ONLY))
-    )  # fmt: skip
+    decided = select((literal("audit ") + cast(audit.c.id, Text)).label("key"), audit.c.project, audit.c.tenant).where(
+        audit.c.at > since, audit.c.project.is_not(None), audit.c.tenant.is_not(None), audit.c.action.not_in(SEEN_ONLY)
+    )
     return [FeedChange(*row) for row in connection.execute(union_all(ran, decided))]
