@@ -433,7 +433,7 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class NotApplied:
+class SavedPlanRest:
     """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show.
 
     `origin`: who created the file, from which commit, as it says. `same`: whether it was created from the same evaluated configuration.
@@ -466,7 +466,7 @@ class Outcome:
     unverified: tuple[Address, ...] = ()
     not_visible: tuple[Address, ...] = ()
     next_step: str | None = None
-    not_applied: NotApplied | None = None
+    not_applied: SavedPlanRest | None = None
 
     @property
     def went_through(self) -> bool:

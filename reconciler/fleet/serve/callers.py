@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 
 from reconciler.fleet.pages import links
 from reconciler.fleet.people import Identity, Person, Role, canonical, granted
+from reconciler.fleet.serve.guard import first_cookie
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
@@ -65,7 +66,7 @@ def find(request: HTTPConnection) -> Caller | None:
         scheme, _, token = header.partition(" ")
         known = scheme.lower() == "bearer" and site.single is not None and site.single.is_bearer(token.strip())
         return Caller(site.single.person) if known and site.single is not None else None
-    cookie = request.cookies.get(site.cookie)
+    cookie = first_cookie(request, site.cookie)
     if not cookie or links.ROOT.get() != site.root:
         return None
     with site.database.transaction() as connection:

@@ -158,7 +158,7 @@ class Guard:
     def _session(self, scope: Scope) -> str:
         """What a session or a program proves who it is with; "" for anybody else."""
         connection = HTTPConnection(scope)
-        return connection.cookies.get(self.cookie) or connection.headers.get("authorization", "")
+        return first_cookie(connection, self.cookie) or connection.headers.get("authorization", "")
 
     def _refused(self, scope: Scope) -> tuple[int, str, str] | None:
         """A status, what is wrong and what to do; None for a request that may pass."""
@@ -195,6 +195,13 @@ def hosts(url: str) -> frozenset[str]:
     name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "")
     others = [f"{other}:{port}" if port else other for other in LOOPBACK] if name in LOOPBACK else []
     return frozenset({host, *others})
+
+
+def first_cookie(connection: HTTPConnection, name: str) -> str:
+    """The value of a cookie; "" without it. Browsers send first what is for the longest path: a page at another port of this machine can
+    set one of the same name too, but knows no path of ours, and `HTTPConnection.cookies` has the last."""
+    pairs = (pair.strip().partition("=") for pair in connection.headers.get("cookie", "").split(";"))
+    return next((value for key, _, value in pairs if key == name), "")
 
 
 def is_own(request: HTTPConnection, url: str) -> bool:
