@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.review import Look, Sees
+from reconciler.plan.access.review import AskedWorld, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from reconciler.sandbox.sites.named import key_of, read_by
@@ -51,7 +51,7 @@ def test_the_twin_and_the_model_agree_on_every_reader_of_every_object(tmp_path: 
     assert asked > 100
 
 
-def _look(org: Watched) -> Look:
+def _look(org: Watched) -> AskedWorld:
     """The model of the organization as it is."""
     import asyncio
 
@@ -62,10 +62,10 @@ def _look(org: Watched) -> Look:
             actual = await read_all(client, kinds(), ["org_acme"])
             return Audiences(kinds(), actual.objects, complete=actual.complete)
 
-    return Look(asyncio.run(read()), {address: binding.id for address, binding in org.remembered().bindings.items()})
+    return AskedWorld(asyncio.run(read()), {address: binding.id for address, binding in org.remembered().bindings.items()})
 
 
-def _reader(org: Watched, look: Look, reader: NamedReader, informed: bool) -> Reader:
+def _reader(org: Watched, look: AskedWorld, reader: NamedReader, informed: bool) -> Reader:
     match reader.sort:
         case ReaderSort.LINK:
             assert reader.link is not None
