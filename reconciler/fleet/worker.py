@@ -79,6 +79,13 @@ async def serve(
         await asyncio.sleep(AGAIN_SECONDS)
 
 
+def raise_cancellation() -> None:
+    """Raise the cancellation of this task that a library lost: psycopg does where a connection is ready in the same moment."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class _Worker:
     """One session of a worker, from its registration until its database is lost."""
 
@@ -97,6 +104,7 @@ class _Worker:
             self.say("Runs use this worker's own access to the database. For roles of their own: reconciler fleet roles FOLDER.")
         try:
             async with opened(self.database.url, patience=settings.patience) as engine:
+                raise_cancellation()
                 parts = [
                     self._live(),
                     self._admit(engine),

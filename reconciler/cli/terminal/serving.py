@@ -19,5 +19,10 @@ def until_interrupted(work: Coroutine[Any, Any, None]) -> None:
             loop.add_signal_handler(number, task.cancel)
         with suppress(asyncio.CancelledError):
             await task
+        # Libraries lose a cancellation that comes at the moment in which they are ready (`wait_for` before Python 3.12), and `run` waits.
+        while rest := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in rest:
+                task.cancel()
+            await asyncio.wait(rest, timeout=1)
 
     asyncio.run(run())
