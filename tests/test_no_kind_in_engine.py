@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from reconciler.kinds import load
+from tests.proofs import costly
 from tests.sources import PACKAGE, nodes, package
 
 ENGINE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ("kinds", "sandbox"))
@@ -77,6 +78,7 @@ def literals() -> list[tuple[str, str, int]]:
     return [(str(path.relative_to(PACKAGE)), text, line) for path in ENGINE for text, line in strings(nodes(path))]
 
 
+@costly
 def test_no_kind_is_named_in_the_engine() -> None:
     kinds = names()
     allowed = {(module, word) for table in (SAME_WORD_OTHER_MEANING, HISTORY) for module, words in table.items() for word in words}

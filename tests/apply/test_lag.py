@@ -187,6 +187,7 @@ def test_a_collection_is_deleted_once_the_service_shows_that_it_was_emptied(org:
     assert "Other" not in {collection["title"] for collection in org.items("/orgs/org_acme/collections")}
 
 
+@costly
 def test_a_collection_that_is_never_shown_as_emptied_stays(org: ReplicatedOrg) -> None:
     org.write(small())
     org.apply()
@@ -226,6 +227,7 @@ def test_one_changed_title_is_one_write_and_one_reading(tmp_path: Path) -> None:
     settled(org)
 
 
+@costly
 def test_what_is_read_after_one_changed_title_does_not_grow(tmp_path: Path) -> None:
     for many in (20, 80):
         org = Org(tmp_path / str(many))

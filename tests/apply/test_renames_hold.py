@@ -12,7 +12,7 @@ from reconciler.state.tables.rows import after
 from tests.apply.test_kill import die_and_try_again
 from tests.harness import Org
 from tests.plan.test_renames import exchanged, ids, pairs, rekeyed
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.small import applied, settled, small, verbs
 from tests.undo.undoing import runs, undo
 
@@ -20,6 +20,7 @@ TEAMS = {"writers": "devs", "devs": "writers"}
 SITES = {"docs": "help", "help": "docs"}
 
 
+@costly
 def test_an_exchange_is_undone_and_the_lines_that_want_it_again_are_named(org: Org) -> None:
     applied(org, pairs())
     before = ids(org)

@@ -116,6 +116,7 @@ class OnServer(Org):
         return sent
 
 
+@costly
 @pytest.mark.parametrize("after", spread([1, 4, 9, 15], 1))
 def test_a_lost_connection_stops_whatever_has_no_intent_yet(tmp_path: Path, postgres_url: str, after: int) -> None:
     org = OnServer(tmp_path)
@@ -239,6 +240,7 @@ def recreated(org: Org) -> dict[str, Any]:
     return tree
 
 
+@costly
 def test_what_was_deleted_created_again_and_added_since_is_recognized(org: Org) -> None:
     applied(org, small())
     backup = Backup(org)
@@ -274,6 +276,7 @@ def test_a_key_that_was_renamed_since_waits_for_a_word_and_is_neither_deleted_no
     assert counted(org) == before
 
 
+@costly
 @sampled
 @settings(
     max_examples=tries(12, 2),

@@ -44,6 +44,7 @@ def binding(org: Meddled, address: str) -> Binding:
     return next(one for at, one in org.remembered().bindings.items() if str(at) == address)
 
 
+@costly
 @pytest.mark.parametrize(("shown", "says"), [(True, "answered active: True"), (None, "does not show active")])
 def test_an_update_that_does_not_come_back_has_failed(org: Meddled, shown: Any, says: str) -> None:
     tree = small()
@@ -186,6 +187,7 @@ def names(org: OddOrg) -> list[str]:
     return sorted(item["title"] for path in lists for item in org.items(path))
 
 
+@costly
 @pytest.mark.parametrize("altered", list(ALTERED))
 def test_a_lost_answer_creates_nothing_twice(altered: str, tmp_path: Path) -> None:
     lost: set[str] = set()
@@ -540,6 +542,7 @@ def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, 
         assert acme.call("GET", f"/{path}/{acme.id(f'acme/{kind}/{key}')}")["defaultLevel"] == (None if level == "guest" else level)
 
 
+@costly
 def test_what_a_level_that_is_no_longer_inherited_opens_is_said(acme: Org) -> None:
     tree = small()
     node(tree, "one")["defaultLevel"] = "inherit"
@@ -556,6 +559,7 @@ def test_what_a_level_that_is_no_longer_inherited_opens_is_said(acme: Org) -> No
     assert "acme/space/one" in {str(address) for exposure in acme.plan().exposures for address in (exposure.address, *exposure.reaches)}
 
 
+@costly
 def test_texts_are_cleared_with_null(acme: Org) -> None:
     tree = small()
     guides = node(tree, "guides")

@@ -16,7 +16,7 @@ from tests.audience.proof import Proof
 from tests.audience.worlds import conditions
 from tests.harness import BASE, ORGANIZATION, TOKEN
 from tests.organizations import CONDITIONS, with_readers
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 CLAIMS = {CONDITIONS[0]: {"staff": True}, CONDITIONS[1]: {"partner": True}, CONDITIONS[2]: {}}
 
@@ -50,6 +50,7 @@ async def _read(org: Watched, paths: dict[tuple[str, str], str], brings: dict[st
     return result
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(4), 2))
 def test_every_reader_gets_over_http_what_the_audience_says(tmp_path: Path, seed: int) -> None:
     org, tree = Watched(tmp_path), with_readers(random.Random(seed))

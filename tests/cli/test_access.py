@@ -22,6 +22,7 @@ from tests import browser
 from tests.cli.conftest import Cli, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.proofs import costly
 
 SPACES = ("guide", "pro", "pay")
 SITE: dict[str, Any] = {
@@ -223,6 +224,7 @@ def test_a_test_that_is_removed_needs_consent(applied: Cli) -> None:
     assert "exposure" not in applied("plan", "p").stdout
 
 
+@costly
 def test_the_page_is_one_file_that_shows_every_object_and_escapes_it(applied: Cli, tmp_path: Path) -> None:
     write(applied, TEST, open_to="pay")
     page = tmp_path / "access.html"

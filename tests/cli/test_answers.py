@@ -279,6 +279,7 @@ def roles(cli: Cli) -> dict[str, str]:
     return {member["id"]: member["role"] for member in listed["items"]}
 
 
+@costly
 @pytest.mark.parametrize("tracked", [True, False])
 def test_a_member_with_the_id_of_another_member_is_blocked_alone_and_the_other_keeps_everything(cli: Cli, tracked: bool) -> None:
     assert cli("init", "q", "--sandbox").exit_code == 0

@@ -16,6 +16,7 @@ from reconciler.cli.commands.api import body, pick, selection, target, typed
 from reconciler.errors import UsageError
 from reconciler.sandbox.seed import seed
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 from tests.sandbox.serving import serving
 
 
@@ -113,6 +114,7 @@ def _filled(text: str, known: dict[str, str]) -> str:
     return re.sub(r"\{([A-Za-z]+)\}", lambda found: known[found[1]], text)
 
 
+@costly
 def test_every_operation_of_the_service_can_be_called(cli: Cli) -> None:
     db = cli.root / "x.db"
     seed(db, PLAN["seed"])

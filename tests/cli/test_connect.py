@@ -47,6 +47,7 @@ from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import Org
+from tests.proofs import costly
 from tests.sandbox.serving import serving
 
 PROJECT = """\
@@ -107,6 +108,7 @@ def test_a_sandbox_that_cannot_be_made_without_a_project_says_how(cli: Cli) -> N
     assert not (cli.root / "s.db").exists()
 
 
+@costly
 def test_an_unreachable_service_is_a_failure_and_not_an_empty_plan(cli: Cli) -> None:
     project(cli, "{}")
     result = cli("plan", "p", "--base-url", "http://127.0.0.1:9", env={"RECONCILER_TOKEN": TOKEN}, code=1)
@@ -345,6 +347,7 @@ def test_without_a_project_it_says_what_makes_one(cli: Cli) -> None:
 # -- the service and the token ----------------------------------------------------------------------------------------------------------
 
 
+@costly
 def test_a_service_that_is_down(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_BASE_URL"] = "http://127.0.0.1:9"
     code, found = checks(cli)

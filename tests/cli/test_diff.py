@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.proofs import costly
 
 ACME: Final = Path(__file__).parents[2] / "examples" / "acme"
 SITE: Final = "docs/sites/partners.yaml"
@@ -254,6 +255,7 @@ def test_a_folder_that_is_in_no_work_tree_is_refused_and_not_all_new(repository:
             assert done.stdout == ""
 
 
+@costly
 @pytest.mark.parametrize("chosen", [{"GIT_DIR": ".git"}, {"GIT_DIR": "{}/.git", "GIT_INDEX_FILE": "{}/.git/index"}], ids=str)
 def test_a_hook_compares_the_folder_that_is_named(repository: Cli, chosen: dict[str, str]) -> None:
     done = repository("diff", "docs", env={name: value.format(repository.root) for name, value in chosen.items()})

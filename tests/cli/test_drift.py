@@ -279,6 +279,7 @@ def test_a_group_fails_on_every_class_that_it_belongs_to(cli: Cli, edit: tuple[s
     assert cli("drift", "c", "--fail-on", "cosmetic,access").exit_code == 0
 
 
+@costly
 @pytest.mark.parametrize("readers", ["share-link", "public", "unlisted", "visitor-auth"])
 def test_a_path_that_breaks_urls_does_so_whoever_may_read_the_site_by_now(cli: Cli, readers: str) -> None:
     site, section = case(cli)

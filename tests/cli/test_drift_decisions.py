@@ -10,6 +10,7 @@ from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_drift import PROJECT, edit, ids, rename
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.proofs import costly
 
 
 @pytest.fixture
@@ -96,6 +97,7 @@ def test_a_revert_that_would_also_apply_the_files_is_refused_and_not_advised(dri
     assert not group.get("revert")
 
 
+@costly
 def test_the_order_that_people_changed_is_drift_until_its_own_group_is_reverted(cli: Cli) -> None:
     applied = applied_project(cli)
     api = "          - {section: api, title: API, spaces: [api]}\n"

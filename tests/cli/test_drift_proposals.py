@@ -183,6 +183,7 @@ def test_what_would_make_the_files_invalid_is_left_to_people_and_the_rest_is_pro
     assert re.search(r"\+ +- \{space: guides, title: .Somebody's title", git(desk.root, "diff", "main", BRANCH))
 
 
+@costly
 def test_an_exposure_without_consent_makes_no_branch(exposed: Cli) -> None:  # noqa: F811
     repository(exposed)
     assert "--allow-exposure" in exposed("drift", "p", "--propose", code=4).stderr

@@ -137,6 +137,7 @@ def test_the_line_that_deletes_what_is_unmanaged_names_the_environment(cli: Cli)
     assert "groups" not in cli.json("drift", PROJECT, "--env", "staging")
 
 
+@costly
 def test_a_group_under_a_group_that_was_deleted_is_put_back_with_the_option_that_is_named(desk: Cli) -> None:
     more = "{section: more, title: More, spaces: [two]}"
     new = f"{{group: over, title: Over, structure: [{more}, {{group: under, title: Under, structure: []}}]}}"

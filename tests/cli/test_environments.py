@@ -16,6 +16,7 @@ from reconciler.config.environments.difference import _line
 from reconciler.resource import UNSET
 from tests.cli.conftest import Cli
 from tests.documents import valid
+from tests.proofs import costly
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@acme.example")
 PROJECT = """\
@@ -264,6 +265,7 @@ def test_a_project_that_was_applied_with_an_environment_without_a_file_keeps_its
     assert project("plan", "--env", "production", "--detailed-exitcode").exit_code == 0
 
 
+@costly
 @pytest.mark.parametrize(("old", "new"), [("staging", "preview"), ("staging", ""), ("", "preview")])
 def test_a_renamed_environment_keeps_its_state_and_its_history(project: Cli, old: str, new: str) -> None:
     (project.root / "environments/production.yaml").unlink()
@@ -383,6 +385,7 @@ def site(cli: Cli, title: str) -> str:
     return str(json.loads(api(cli, "POST", "/orgs/org_acme/sites", "-f", f"title={title}", "-f", "visibility=public"))["id"])
 
 
+@costly
 def test_right_after_an_apply_nothing_is_imported_in_any_environment(staging: Cli) -> None:
     assert staging("apply", "--yes", "--env", "production").exit_code == 0
     for name in ("staging", "production"):

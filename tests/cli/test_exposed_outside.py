@@ -15,6 +15,7 @@ from tests.cli.test_dangerous_edits import DOCS, base, site, write
 from tests.cli.test_drift import edit, ids
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.proofs import costly
 
 OUTSIDE = "RC-exposed-outside"
 ALLOW = ("--allow-exposure", DOCS)
@@ -44,6 +45,7 @@ def text(cli: Cli) -> str:
     return (cli.root / "p/reconciler.yaml").read_text()
 
 
+@costly
 def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
     reports = [part for name in ("markdown", "html", "github", "sarif", "junit") for part in ("--report", f"{name}=drift.{name}")]
     assert_contains(
@@ -76,6 +78,7 @@ def test_accepting_an_exposure_requires_consent_and_changes_no_file_without_it(e
     assert "visibility: public" in text(exposed)
 
 
+@costly
 def test_what_was_accepted_is_shown_until_an_apply_with_consent_records_it(exposed: Cli) -> None:
     exposed(*ACCEPT, *ALLOW)
     said = exposed("plan", "p", code=0)
@@ -172,6 +175,7 @@ def way_past(stderr: str) -> tuple[str, str]:
     return option, number
 
 
+@costly
 def test_plan_and_apply_refuse_and_the_printed_option_is_the_way_past(opening: Cli) -> None:
     planned = opening("plan", "p", code=4)
     assert "! exposure" in planned.stdout, "the plan is shown first"

@@ -23,6 +23,7 @@ from reconciler.model import Declared
 from reconciler.yamltext import line_ends
 from reconciler.yamltext.format import ValueShape, layout
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROJECTS = sorted(path.parent for path in EXAMPLES.rglob("reconciler.yaml"))
@@ -211,6 +212,7 @@ def check(cli: Cli, form: str) -> list[str]:
     return re.split(r"\r\n|\n", bare)
 
 
+@costly
 def test_import_into_keeps_them(project: Cli, form: str) -> None:
     assert project("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Readers", "--sandbox", "sb.db").exit_code == 0
     project("import", ".", "--into", code=0)
@@ -220,6 +222,7 @@ def test_import_into_keeps_them(project: Cli, form: str) -> None:
     assert project("plan", "--detailed-exitcode").exit_code == 0
 
 
+@costly
 def test_accepting_drift_keeps_them(project: Cli, form: str) -> None:
     writers = project.json("state", "show", "acme/team/writers")["id"]
     assert project("api", "PATCH", f"/orgs/org_acme/teams/{writers}", "-f", "title=W2", "--sandbox", "sb.db").exit_code == 0

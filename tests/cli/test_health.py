@@ -247,6 +247,7 @@ CODES = [
 ]
 
 
+@costly
 @pytest.mark.parametrize(("health", "code", "word"), CODES)
 def test_the_exit_code_is_that_of_the_worst_check(well: Cli, health: dict[str, Any], code: int, word: str) -> None:
     project = healthy(**health)

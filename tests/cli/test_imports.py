@@ -179,6 +179,7 @@ def test_help_and_version_import_no_command_no_engine_and_no_large_library(optio
     assert not [name for name in modules if name.startswith("reconciler.cli.commands.")]
 
 
+@costly
 def test_a_command_imports_no_other_command(applied: Path) -> None:
     modules = imported(COMMAND, str(applied), "plan", "--format", "html")
     assert [name for name in modules if name.startswith("reconciler.cli.commands.")] == ["reconciler.cli.commands.plan"]

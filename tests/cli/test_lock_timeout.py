@@ -42,6 +42,7 @@ def apply(cli: Cli, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(line, cwd=cli.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@costly
 def test_a_run_waits_for_the_run_that_holds_the_state_and_names_it_once(changed: Cli) -> None:
     other = holder(changed)
     waiting = apply(changed, "--lock-timeout", "5m")

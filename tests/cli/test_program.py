@@ -134,6 +134,7 @@ def cpu(code: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+@costly
 def test_help_costs_little_more_than_clicks_own() -> None:
     bare = ours = float("inf")
     for attempt in range(60):
@@ -265,6 +266,7 @@ def test_a_reader_that_left_is_not_an_error(cli: Cli) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@costly
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_result_that_cannot_be_written_is_a_failure(cli: Cli) -> None:
     cli("init", "p")

@@ -19,7 +19,7 @@ from reconciler.run.replaced_files import LOCK, RECORD, only_change, replace_fil
 from tests import processes
 from tests.cli.conftest import Cli
 from tests.edits.proposing import HEAD
-from tests.proofs import tries
+from tests.proofs import costly, tries
 
 FILES = {
     "reconciler.yaml": f"{HEAD}include: ['parts/*.yaml']\norganizations:\n  acme:\n    id: org_acme\n    teams: {{a: {{title: Team A}}}}\n",
@@ -303,6 +303,7 @@ def many(folder: Path) -> list[dict[str, Any]]:
     return [{"op": "set", "address": f"acme/team/t{number}", "fields": {"title": f"Changed {number}"}} for number in range(MANY)]
 
 
+@costly
 def test_a_kill_between_two_files_leaves_the_old_files_or_the_new_ones(cli: Cli) -> None:
     """The process is killed when it has changed so many files; the next command finds a set of the old ones, and starts from there."""
     partly = 0

@@ -37,6 +37,7 @@ def in_a_deleted_folder(folder: Path, words: str) -> subprocess.CompletedProcess
     return processes.run([sys.executable, "-c", program, *words.split()], cwd=gone, capture_output=True, text=True)
 
 
+@costly
 def test_a_program_that_is_started_in_a_deleted_directory_says_so(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -13,6 +13,7 @@ from reconciler.state.lease import Holder, lock_file
 from reconciler.state.tables import schema
 from tests.cli.conftest import Cli, prepared
 from tests.documents import valid
+from tests.proofs import costly
 
 TABLES = [table for table, columns in schema.TABLES.items() if "state" in columns]
 
@@ -48,6 +49,7 @@ def pulled(cli: Cli) -> dict[str, Any]:
     return valid(json.loads(cli("state", "pull", "p").stdout), "state")
 
 
+@costly
 def test_the_plan_offers_the_old_name_and_no_second_objects(renamed: Cli) -> None:
     result = renamed("plan", "p")
     said = plain(result.stdout)
@@ -60,6 +62,7 @@ def test_the_plan_offers_the_old_name_and_no_second_objects(renamed: Cli) -> Non
     assert "reconciler state mv --project p" in plain(renamed("state", "list", "p").stderr)
 
 
+@costly
 @pytest.mark.parametrize("applied", [pytest.param(False, marks=pytest.mark.proof), True])
 def test_everything_moves_with_its_history_and_the_plan_is_empty(renamed: Cli, applied: bool) -> None:
     renamed.edit("p/reconciler.yaml", "project: handbook\n", "project: p\n")
@@ -88,6 +91,7 @@ def test_everything_moves_with_its_history_and_the_plan_is_empty(renamed: Cli, a
     assert renamed("state", "mv", "--project", "handbook", "p").exit_code == 0  # and back
 
 
+@costly
 def test_the_history_under_the_new_name_follows_that_of_the_old_one(renamed: Cli) -> None:
     renamed.edit("p/reconciler.yaml", "members: [ada@acme.example]}", "members: [ada@acme.example]}\n      readers: {title: Readers}")
     assert renamed("apply", "p", "--yes", "--create-state").exit_code == 5  # it creates a team, and adopts the organization

@@ -186,6 +186,7 @@ def test_two_states_keep_the_same_secret_of_the_same_object_differently(applied:
     assert first != second
 
 
+@costly
 def test_it_tells_whether_the_value_is_the_same(applied: Cli) -> None:
     assert applied("plan", "p", "--detailed-exitcode").exit_code == 0
     assert applied("drift", "p").exit_code == 0

@@ -97,6 +97,7 @@ def test_there_is_nothing_to_pull_before_the_first_apply(cli: Cli) -> None:
     assert not (cli.root / "p" / ".reconciler" / "state.db").exists()
 
 
+@costly
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"format": NaN}', "\x00", "\ufeff{}", "[]", '{"format": "reconciler.plan/1"}'])
 def test_an_invalid_document_is_refused_calmly_and_nothing_is_created(cli: Cli, text: str) -> None:
     cli("init", "p", "--sandbox")

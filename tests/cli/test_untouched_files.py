@@ -24,7 +24,7 @@ from tests.edits.test_random_operations import WORDS
 from tests.edits.untouched import About, by_address, kept_lines, styled
 from tests.harness import kinds
 from tests.organizations import SEED
-from tests.proofs import spread
+from tests.proofs import costly, spread
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 WORLDS, PUSH = 120, 1
@@ -94,6 +94,7 @@ def about(before: ProjectTexts, report: Mapping[str, Any], environment: str | No
     return lines.lines
 
 
+@costly
 @pytest.mark.parametrize("seed", spread(range(WORLDS), PUSH))
 def test_accepting_drift_leaves_every_other_line(tmp_path: Path, seed: int) -> None:
     judged_drift(tmp_path, random.Random(f"accept {seed}"))

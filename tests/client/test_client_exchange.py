@@ -23,6 +23,7 @@ from reconciler.client.service import Reader, Writer
 from reconciler.client.transport import OnlyGet
 from reconciler.errors import Ambiguous, NotFound, ReconcilerError, Rejected, ServiceError, Unavailable
 from tests.effort import within
+from tests.proofs import costly
 
 SLOW = b'HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{"id": "' + b"x" * 390 + b'"}'
 
@@ -86,6 +87,7 @@ def test_a_205_without_a_length_does_not_wait_for_its_end() -> None:
     assert within(1, lambda: send(script, "DELETE"), clock=time.monotonic).status == 205
 
 
+@costly
 @pytest.mark.parametrize(
     "script",
     [

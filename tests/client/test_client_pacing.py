@@ -17,7 +17,7 @@ from reconciler.client.pacing import Pace
 from reconciler.client.quota import HOLD_MAX, Hints, Quota, read_hints
 from reconciler.client.service import Reader, Writer
 from reconciler.errors import Unavailable
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.virtual import LoopClock, run_virtually
 
 NOW = 1_900_000_000
@@ -106,6 +106,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
     return failed
 
 
+@costly
 @pytest.mark.parametrize("workers", spread([16, 64], 1))
 @pytest.mark.parametrize(
     ("limiter", "seconds"),
@@ -129,6 +130,7 @@ def test_with_a_quota_at_most_2_percent_are_refused_and_95_percent_of_it_are_use
     assert in_time >= 0.95 * allowed
 
 
+@costly
 @pytest.mark.parametrize("retry_after", [False, True])
 @pytest.mark.parametrize(("kind", "limit", "period", "seconds"), [("bucket", 50, 1.0, 12), ("fixed", 100, 10.0, 60)])
 def test_without_a_quota_at_most_5_percent_are_refused_after_the_first_wave_and_nothing_fails(

@@ -20,7 +20,7 @@ from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.config.random_projects import projects
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 LISTS = ("content", "structure", "spaces")
 MAPS = ("sites", "teams", "shareLinks")
@@ -142,6 +142,7 @@ def test_a_file_of_a_split_list_may_hold_for_each(tmp_path: Path) -> None:
     assert [str(address) for address in desired.resources] == ["acme", "acme/collection/a", "acme/collection/b"]
 
 
+@costly
 def test_ten_thousand_elements_compile_each_expression_once(tmp_path: Path) -> None:
     compiled.cache_clear()
     body = "    teams:\n      t${{ each.key }}: {forEach: '${{ range(0, 10000) }}', title: 'T ${{ each.value }}'}\n"
@@ -207,6 +208,7 @@ class Splitter:
         return f"parts/{self.number:03}/*.yaml" if self.data.draw(st.booleans()) else names
 
 
+@costly
 @sampled
 @settings(max_examples=tries(200, 30), deadline=None)
 @given(projects(), st.data())

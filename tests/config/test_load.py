@@ -32,7 +32,7 @@ from reconciler.resource import UNSET, Foreign
 from tests.cage import MEMORY, SECONDS, fresh
 from tests.config.corpus import BROKEN, GOOD, loaded, options, problems_of
 from tests.effort import timed, within
-from tests.proofs import sampled, spread, tries
+from tests.proofs import costly, sampled, spread, tries
 
 HEAD = """\
 version: 1
@@ -447,6 +447,7 @@ def test_equal_projects_give_equal_results(tour: Project) -> None:
     assert list(again.desired.resources) == list(tour.desired.resources)
 
 
+@costly
 def test_ten_times_the_resources_take_about_ten_times_as_long(tmp_path: Path) -> None:
     def make(count: int) -> None:
         spaces = "".join(
@@ -524,6 +525,7 @@ def test_a_broken_project_prints_exactly_its_problems(project: Path) -> None:
     assert problems_of(project) == (project / "expected.txt").read_text(encoding="utf-8")
 
 
+@costly
 def test_no_broken_project_takes_more_than_two_seconds_or_a_quarter_of_a_gigabyte() -> None:
     fresh(LIMITED)
 

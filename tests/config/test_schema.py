@@ -26,6 +26,7 @@ from reconciler.kinds import load, load as kinds
 from reconciler.model import Guards
 from tests.config.corpus import BROKEN, GOOD
 from tests.documents import configuration
+from tests.proofs import costly
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
@@ -50,6 +51,7 @@ def validator() -> Draft202012Validator:
     return configuration()
 
 
+@costly
 def test_the_schema_that_is_checked_in_is_fresh() -> None:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "schemas" / "generate.py")
     assert spec is not None
@@ -60,6 +62,7 @@ def test_the_schema_that_is_checked_in_is_fresh() -> None:
     assert stale == [], "run: python schemas/generate.py"
 
 
+@costly
 def test_the_schema_is_a_schema_and_always_the_same() -> None:
     Draft202012Validator.check_schema(schema(kinds()))
     assert json.dumps(schema(kinds())) == json.dumps(schema(kinds()))

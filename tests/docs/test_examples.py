@@ -15,7 +15,7 @@ import pytest
 
 from reconciler.model import Declared
 from tests import processes
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.sops import real
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,7 @@ def test_every_example_has_an_expected_plan() -> None:
     assert [name for name in NAMES if not EXPECTED["expected"](name).is_file()] == []
 
 
+@costly
 def test_the_first_plan_is_the_expected_one(example: str, tmp_path: Path) -> None:
     planned = run(tmp_path, "plan", example, "--color", "never")
     assert planned.returncode == 0, planned.stderr
@@ -65,6 +66,7 @@ def fingerprints_alone(text: str) -> str:
     return re.sub(r"(certificate) [^+~]*?(sha256 )", r"\1 \2", " ".join(text.split()))
 
 
+@costly
 @pytest.mark.parametrize("example", spread(NAMES, 3), indirect=True)
 def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str, tmp_path: Path) -> None:
     opens = {"integrations": "example/installation/*", "urls": "example/space/*", "handbook": "**"}.get(example)

@@ -70,6 +70,7 @@ def test_the_paths_that_the_readme_names_exist() -> None:
     assert all((ROOT / path / "reconciler.yaml").is_file() for path in paths)
 
 
+@costly
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     broken = []
@@ -94,5 +95,6 @@ def test_the_tutorial_of_the_readme_produces_the_output_that_it_shows(tmp_path: 
     follow(tutorial[1], tmp_path)
 
 
+@costly
 def test_the_tutorial_from_nothing_to_production_produces_the_output_that_it_shows(tmp_path: Path) -> None:
     follow((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), tmp_path)

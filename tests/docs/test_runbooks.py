@@ -17,6 +17,7 @@ from tests import processes
 from tests.docs.walkthrough import blocks
 from tests.fleet.conftest import fleet_url as fleet_url
 from tests.fleet.running import PROJECT, Running, running
+from tests.proofs import costly
 
 ROOT = Path(__file__).parents[2]
 TITLE = "## An alarm: what now\n"
@@ -49,6 +50,7 @@ def missing(shown: str, printed: str) -> list[str]:
     return [pattern for pattern in patterns if re.search(rf"^{pattern}$", printed, flags=re.MULTILINE) is None]
 
 
+@costly
 def test_the_steps_after_an_alarm_of_a_pipeline_are_those_that_its_page_shows(tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")} | {"HOME": str(tmp_path)}
     shell("reconciler init docs --sandbox", tmp_path, environ)

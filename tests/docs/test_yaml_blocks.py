@@ -20,6 +20,7 @@ from reconciler.config.keys import TOP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.certificates import IDP, pem
+from tests.proofs import costly
 from tests.sops import as_encrypted
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +143,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+@costly
 @pytest.mark.parametrize(("page", "number"), list(cases()))
 def test_a_block_of_yaml_is_a_project_or_a_part_of_one(page: Path, number: int, tmp_path: Path) -> None:
     name, text = ours(page)[number]

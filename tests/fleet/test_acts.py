@@ -63,6 +63,7 @@ from tests.cli.test_end_to_end import at_a_terminal
 from tests.contains import assert_contains
 from tests.fleet.running import Running, running
 from tests.fleet.test_store import admit, begin, declare, project, register
+from tests.proofs import costly
 
 ADA, GRACE, LINUS = (Person(f"{name}@acme.example", {"docs": Role.APPROVER}) for name in ("ada", "grace", "linus"))
 ADMIN = Person("root@desk", {ALL: Role.ADMIN})
@@ -498,6 +499,7 @@ def test_what_was_written_is_verified_in_any_time_zone_and_from_an_earlier_head(
     assert (result.exit_code, second[1] in result.output) == (0, True)
 
 
+@costly
 @pytest.mark.parametrize(
     ("attack", "says"),
     [

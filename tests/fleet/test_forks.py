@@ -98,6 +98,7 @@ def test_the_worker_learns_how_a_run_ended(private: folders.PrivateFolder, progr
     assert at_work(private, program, lambda server: run(server, private, code))[0] == ends
 
 
+@costly
 def test_a_run_is_ended_at_its_time_limit(private: folders.PrivateFolder, program: Path) -> None:
     code, _, late = at_work(private, program, lambda server: run(server, private, SLEEP, seconds=2.0))
     assert (late, code) == (True, -signal.SIGTERM)
@@ -121,6 +122,7 @@ async def begun(private: folders.PrivateFolder) -> None:
         await asyncio.sleep(0.05)
 
 
+@costly
 def test_many_runs_at_once_end_each_with_its_own_code(private: folders.PrivateFolder, program: Path) -> None:
     async def many(server: ForkServer) -> list[int]:
         return [code for code, _, _ in await asyncio.gather(*(run(server, private, f"raise SystemExit({number})") for number in range(40)))]
@@ -175,6 +177,7 @@ asyncio.run(run(server_of(folder, folder / "program.py"), folders.create("run-",
 """
 
 
+@costly
 def test_the_runs_of_a_killed_worker_end(tmp_path: Path, program: Path) -> None:
     root = Path(__file__).parents[2]
     worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], cwd=root)

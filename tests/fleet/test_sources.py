@@ -128,6 +128,7 @@ def test_directories_are_listed_by_their_whole_path(remote: Remote, tmp_path: Pa
     assert [element["path"] for element in git.directories(commit, "*")] == ["orgs", "other"]
 
 
+@costly
 @pytest.mark.parametrize("filters", ["true", "false"])
 def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(
     remote: Remote, tmp_path: Path, filters: str, monkeypatch: pytest.MonkeyPatch

@@ -88,6 +88,7 @@ def test_nobody_connects_without_the_password(tmp_path: Path, name: str) -> None
         shutil.rmtree(socket)
 
 
+@costly
 def test_a_second_fleet_up_uses_the_same_server_and_the_last_one_stops_it(tmp_path: Path) -> None:
     with started(tmp_path / "data") as first:
         with started(tmp_path / "data") as second:
@@ -120,6 +121,7 @@ def test_a_server_that_a_killed_fleet_up_left_is_used_and_stopped_by_the_next(tm
         answer(url)
 
 
+@costly
 def test_a_start_that_was_killed_while_it_created_the_database_begins_again(tmp_path: Path) -> None:
     own = OwnFolder.create(tmp_path / "data")
     (own.path / "postgres").mkdir(mode=0o700)
@@ -279,6 +281,7 @@ def test_a_cluster_is_moved_to_another_file_system(tmp_path: Path, marker: Path)
         shutil.rmtree(source, ignore_errors=True)
 
 
+@costly
 def test_what_is_printed_about_the_database_works_when_it_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reconciler.fleet.runs.work import first_apply
 

@@ -151,6 +151,7 @@ def test_python_m_imports_nothing_from_the_folder_once_the_program_runs(folder: 
     assert folder.ran == []
 
 
+@costly
 def test_the_commands_that_messages_print_import_nothing_from_the_folder(folder: HostileFolder) -> None:
     from reconciler.text.install import installing
 
@@ -161,6 +162,7 @@ def test_the_commands_that_messages_print_import_nothing_from_the_folder(folder:
 # -- that there is no other way -----------------------------------------------------------------------------------------------------------
 
 
+@costly
 def test_one_module_knows_the_interpreter() -> None:
     knows = {
         path.relative_to(PACKAGE).as_posix()

@@ -307,6 +307,7 @@ def test_a_partial_clone_is_read_without_fetching_and_what_it_lacks_is_said(clon
     same(tmp_path / "partial/docs", "docs")
 
 
+@costly
 @pytest.mark.parametrize("name", ["a:b", "a b", "*", ":(top)x", "[a]", "ä\u0308", "-rf", "a\nb", "$(id)"])
 def test_a_folder_with_an_unusual_name_is_read(clone: Path, tmp_path: Path, name: str) -> None:
     git(clone, "mv", "docs", f"./{name}")

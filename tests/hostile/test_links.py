@@ -142,6 +142,7 @@ def test_a_file_of_the_project_that_is_a_link_in_it_stays_a_link(checkout: Cli) 
     assert (checkout.root / "p/real.yaml").read_text() != "vars:   {unused:   1}\n"
 
 
+@costly
 @pytest.mark.parametrize("name", [".gitignore", ".reconciler", "sites", "sites/docs.yaml", "."])
 def test_an_import_writes_through_no_link(checkout: Cli, name: str) -> None:
     sandbox = next((checkout.root / "p/.reconciler").glob("*sandbox*.db"))
@@ -357,6 +358,7 @@ def test_a_folder_of_a_project_that_is_a_link_out_of_the_checkout_is_refused_and
     assert checkout("validate", str(outside(checkout))).exit_code == 0
 
 
+@costly
 @pytest.mark.parametrize(
     "name", ["p/reconciler.yaml", "p/more.yaml", "p/environments/a.yaml", "p/environments", "p/vars.yaml", "p", "r.json", "p/.reconciler"]
 )
@@ -472,6 +474,7 @@ def folder(cli: Cli, *entries: tuple[str, str, str]) -> str:
     return git(cli.root, "hash-object", "-t", "tree", "--literally", "-w", ".git/raw")
 
 
+@costly
 @pytest.mark.parametrize(
     "name",
     ["link and folder", "folder and link", "two files", "file and folder", "folder and file", "two links", "..", ".", ".git", ".GIT", "git~1", ".g\u200cit",

@@ -195,6 +195,7 @@ def test_a_copy_that_somebody_else_wrote_decides_nothing(place: Place, setting: 
     assert copy.exists(), "it is not lost either"
 
 
+@costly
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
 def test_a_checkout_brings_no_copy_that_is_used(place: Place, umask: int) -> None:
     """The whole folder of another machine, with its key: where copies were before, and below a home directory that is a checkout."""

@@ -71,6 +71,7 @@ def test_an_accepted_value_is_in_the_yaml_at_its_line_and_the_plan_is_empty(full
     assert len(set(before.splitlines())) - len(set(path.read_text("utf-8").splitlines())) <= 4
 
 
+@costly
 @pytest.mark.parametrize("case", [case for case in CASES if case.shown is None and not case.accepts], ids=str)
 def test_lines_move_to_where_the_object_stands_and_the_plan_is_empty(full: Org, case: Case) -> None:
     path = full.project / "reconciler.yaml"

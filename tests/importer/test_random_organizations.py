@@ -184,6 +184,7 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
         assert [id for id in left if id not in said] == []
 
 
+@costly
 @sampled
 @settings(
     max_examples=tries(25, 3),

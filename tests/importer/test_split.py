@@ -12,6 +12,7 @@ from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, fits, imported
+from tests.proofs import costly
 
 
 def large(folder: Path, spaces: int) -> Org:
@@ -50,6 +51,7 @@ def test_up_to_300_nodes_stay_in_one_file(tmp_path: Path) -> None:
     assert sorted(found.files) == ["content.yaml", "reconciler.yaml"]
 
 
+@costly
 def test_what_came_later_goes_into_the_file_of_its_collection(tmp_path: Path) -> None:
     org, folder = large(tmp_path, 100), tmp_path / "new"
     imported(org, folder)

@@ -395,6 +395,7 @@ def test_the_service_always_answered_so_and_one_apply_is_enough(odd_org: OddOrg,
     assert (made.steps, made.exposures, made.differing) == ((), (), {})
 
 
+@costly
 def test_a_lost_state_adopts_what_exists_and_sends_only_what_cannot_be_compared(odd_org: OddOrg) -> None:
     applied(odd_org, full())
     for change in (shuffled, in_capitals):
@@ -460,6 +461,7 @@ def test_a_hosted_copy_that_somebody_removes_is_drift_and_is_sent_again(odd_org:
     assert drifted(odd_org).resources == ()
 
 
+@costly
 def test_a_new_source_of_a_hosted_copy_is_sent_once(odd_org: OddOrg) -> None:
     odd_org.change = signed
     tree = full()

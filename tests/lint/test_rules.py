@@ -19,7 +19,7 @@ from reconciler.lint import LintFacts, findings
 from reconciler.model import RULES, Binding, Finding, Origin, Severity, State
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
-from tests.proofs import sampled, tries
+from tests.proofs import costly, sampled, tries
 
 PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
 TODAY = date(2026, 11, 23)
@@ -233,6 +233,7 @@ def many(folder: Path, number: int) -> Project:
     )
 
 
+@costly
 @sampled
 def test_lint_takes_time_in_proportion_to_the_resources_and_a_second_for_ten_thousand(tmp_path: Path) -> None:
     number = tries(1_000, 250)

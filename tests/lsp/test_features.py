@@ -68,6 +68,7 @@ def actions(editor: Editor, uri: str, mark: str, only: list[str] | None = None) 
 # -- completion ----------------------------------------------------------------------------------------------------------------------------
 
 
+@costly
 def test_keys_are_completed_with_their_sentences(editor: Editor, acme: Path) -> None:
     uri = editor.open(acme / "sites" / "docs.yaml")
     offered = typed(editor, uri, "    visibility: public", "    vis|")

@@ -34,6 +34,7 @@ def test_there_are_many_of_them_each_with_a_claim_of_its_own() -> None:
     assert len({row.claim for row in ROWS}) == len(ROWS) >= 60
 
 
+@costly
 @pytest.mark.parametrize("row", spread(ROWS, 8), ids=lambda row: row.claim)
 def test_a_mistake_costs_nothing(living: Path, tmp_path: Path, row: Mistake) -> None:
     folder = Folder.copied(living, tmp_path / "copy")

@@ -42,6 +42,7 @@ def formula(org: Org) -> int:
     return lists + len(collections) + alone + len(sites)
 
 
+@costly
 @pytest.mark.parametrize("member", [None, "ada@acme.example"])
 def test_reading_costs_what_the_formula_says(org: Org, member: str | None) -> None:
     org.write(small())

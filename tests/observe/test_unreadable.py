@@ -142,6 +142,7 @@ def test_a_list_that_cannot_be_read_changes_nothing_of_an_organization_as_it_is_
     assert (wrongly(acme, name), wrongly(acme, name, allow_replace=("**",))) == ([], [])
 
 
+@costly
 @pytest.mark.parametrize("name", ["sections", "section-groups", "site-spaces"])
 def test_nor_where_the_state_is_lost(acme: Org, name: str) -> None:
     (acme.root / "state.db").unlink()
@@ -169,6 +170,7 @@ def test_nothing_is_created_outside_sections_that_cannot_be_read(org: Org) -> No
     assert "the sections of acme/site/docs could not be read" in reasons[f"{SITE}/site-space/again"]
 
 
+@costly
 def test_no_field_that_refers_to_what_could_not_be_read_counts_as_drift(acme: Org) -> None:
     for name in LISTS:
         assert acme.plan(failing=(name,)).differing == {}

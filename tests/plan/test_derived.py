@@ -20,6 +20,7 @@ from reconciler.report.drift import summary
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
+from tests.proofs import costly
 from tests.small import applied, described, node, small, verbs
 from tests.transports import Onward
 
@@ -60,6 +61,7 @@ def shown(plan: Plan) -> dict[str, str]:
     return result
 
 
+@costly
 def test_36_variants_in_three_runs_have_the_paths_that_the_plan_shows(org: Org) -> None:
     titles = [*TITLES, *reversed(TITLES), *(f"{title} once more" for title in TITLES)]
     expected: dict[str, str] = {}

@@ -277,6 +277,7 @@ def test_what_is_adopted_is_not_overwritten_and_its_value_is_the_baseline(org: O
     assert [(delta.last, delta.before) for delta in drift.fields] == [("read", "comment")]
 
 
+@costly
 def test_order_is_the_order_among_siblings(org: Org) -> None:
     tree = small()
     for name in ("one", "two", "deep", "four"):

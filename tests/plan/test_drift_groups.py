@@ -13,7 +13,7 @@ from reconciler.model.drift import Drift, DriftClass, DriftGroup
 from reconciler.report.drift_groups import group_text
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything
-from tests.proofs import proof
+from tests.proofs import costly, proof
 from tests.small import applied, node, small
 
 EXPOSING, ACCESS, DELETING, LOCKING_OUT, BREAKING_URLS, LOOSENING_RULES, COSMETIC = DriftClass
@@ -56,6 +56,7 @@ def check(org: Org, case: Case) -> None:
     assert (group.drift_class, [*map(str, group.addresses)]) == (CLASSES.get(str(case), COSMETIC), [case.address])
 
 
+@costly
 @pytest.mark.parametrize("case", [case for case in CASES if case.shown is None][::6], ids=str)
 def test_an_edited_field_has_its_class(full: Org, case: Case) -> None:
     check(full, case)

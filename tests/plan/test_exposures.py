@@ -17,7 +17,7 @@ from reconciler.model import Exposure, Plan
 from reconciler.report.layout import plain
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.report.made import plan_text
 from tests.small import applied, node, small
 from tests.undo.undoing import runs, undo
@@ -114,6 +114,7 @@ EXPOSED: list[tuple[str, Edit, str]] = [
 ]
 
 
+@costly
 @pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in EXPOSED], 8), ids=[row[0] for row in EXPOSED])
 def test_each_change_that_opens_something_is_a_line_of_its_own(shut: Org, edit: Edit, line: str) -> None:
     tree = closed()
@@ -451,6 +452,7 @@ def changed(org: Org, name: str) -> None:
     org.call(method, path, body)
 
 
+@costly
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_the_files_accept_is_an_exposure_until_a_run_records_it(org: Org, name: str) -> None:
     *_, edit, address, field = CHANGES[name]

@@ -146,6 +146,7 @@ def split(organization: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@costly
 @sampled
 @settings(
     max_examples=tries(8, 2),

@@ -416,6 +416,7 @@ def test_a_target_exchanges_its_key_together_with_the_other_one_or_not_at_all(li
 # -- renames that cannot happen ------------------------------------------------------------------------------------------------------
 
 
+@costly
 @pytest.mark.parametrize(("kind", "spelling"), spread(list(product(sorted(PAIRS.keys() - {"site-space"}), ("previously", "moved"))), 5))
 def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, kind: str, spelling: str) -> None:
     prefix, (a, b) = PAIRS[kind]
@@ -680,6 +681,7 @@ def test_a_container_with_another_key_and_title_is_probably_renamed_if_its_conte
             assert f"{{address: {prefix}/{key}, action: delete}}" in causes[address].remedy
 
 
+@costly
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_the_printed_line_renames_and_deletes_nothing(tmp_path: Any, name: str) -> None:
     org = Org(tmp_path)
@@ -1043,6 +1045,7 @@ def without_sections(tree: dict[str, Any]) -> None:
     tree["sites"]["docs"]["structure"] = [{"space": "one", "default": True}]
 
 
+@costly
 @pytest.mark.parametrize("edit", [without_links, without_group])
 @pytest.mark.parametrize("spelling", ["previously", "moved"])
 def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme: Org, edit: Any, spelling: str) -> None:

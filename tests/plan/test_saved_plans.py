@@ -122,6 +122,7 @@ def edit(org: Org, what: str, number: int) -> None:
                 org.call("DELETE", f"/spaces/{spaces[number % len(spaces)]}")
 
 
+@costly
 @sampled
 @settings(max_examples=tries(20, 3), phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
 @given(anything(), anything(), st.none() | anything(), EDITS)

@@ -12,6 +12,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.client.service import Reader, Writer
 from tests.harness import TOKEN, Org
+from tests.proofs import costly
 from tests.small import applied, node, settled, small
 
 
@@ -23,6 +24,7 @@ def row(names: str) -> dict[str, Any]:
     return {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *(nodes[name] for name in names)]}
 
 
+@costly
 @pytest.mark.parametrize("order", ["bas", "sba", "bsa"])
 @pytest.mark.parametrize("target", ["acme/collection/b", "acme/collection/a", "acme/space/s"])
 def test_a_target_never_moves_its_siblings_and_the_whole_still_finds_its_order(org: Org, target: str, order: str) -> None:

@@ -22,7 +22,7 @@ from reconciler.policies.planned import of_plan
 from reconciler.policies.scene import of_configuration
 from tests.config.test_kinds_of_others import HEAD, KINDS
 from tests.effort import calls, within
-from tests.proofs import sampled, spread, tries
+from tests.proofs import costly, sampled, spread, tries
 
 TODAY = date(2026, 11, 23)
 TESTS = (
@@ -126,6 +126,7 @@ ENDLESS = (
 )
 
 
+@costly
 @pytest.mark.parametrize("test", spread(ENDLESS, 3))
 def test_many_resources_and_an_expression_that_does_much_end_in_two_seconds(test: str, tmp_path: Path) -> None:
     teams = "".join(f"      t{number}: {{title: T}}\n" for number in range(3_000))

@@ -93,6 +93,7 @@ def test_a_rehearsal_that_is_asked_to_end_removes_its_copy(living: Cli, number: 
     assert _holds(living) == before
 
 
+@costly
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_rehearsal_that_is_ended_amid_its_apply_reports_nothing(living: Cli, number: signal.Signals, code: int) -> None:
     with _started(living) as running:

@@ -234,6 +234,7 @@ def test_no_answer_is_stored_framed_or_may_fetch_from_elsewhere(preview: Preview
     assert "unsafe" not in page
 
 
+@costly
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, exits.DONE), (signal.SIGTERM, exits.DONE)])
 def test_a_served_preview_shows_texts_and_ends_with_its_copy(living: Cli, number: signal.Signals, code: int) -> None:
     (living.root / "tmp").mkdir()

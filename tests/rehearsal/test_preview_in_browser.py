@@ -132,6 +132,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(chromium: Browse
         assert opened.wrong == []
 
 
+@costly
 def test_titles_and_texts_stay_text_in_every_view(chromium: Browser, preview: str) -> None:
     with Opened(chromium, preview) as opened:
         for view in VIEWS:
@@ -146,6 +147,7 @@ def test_titles_and_texts_stay_text_in_every_view(chromium: Browser, preview: st
         assert opened.wrong == []
 
 
+@costly
 def test_before_and_after_are_side_by_side_from_1000_pixels(chromium: Browser, preview: str) -> None:
     for width, both in ((1000, True), (999, False)):
         with Opened(chromium, preview, width=width) as opened:

@@ -15,6 +15,7 @@ from reconciler.model import Plan, Redirect
 from reconciler.run import stages
 from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli
+from tests.proofs import costly
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "urls"
 GONE = '  gone:\n    - {url: "/v1/**", reason: Version 1 is no longer supported}\n'
@@ -39,6 +40,7 @@ def undeclared(cli: Cli) -> None:
     file.write_text(file.read_text().replace(GONE, ""))
 
 
+@costly
 def test_a_url_that_dies_is_among_what_apply_would_refuse(living: Cli) -> None:
     assert rehearsed(living)["refusals"] == []
     undeclared(living)

@@ -247,6 +247,7 @@ def test_a_report_with_every_part_is_short() -> None:
     assert sum("and 8 more like this" in line for line in lines) > 5
 
 
+@costly
 def test_the_report_is_short_whatever_the_plan(living: Cli) -> None:
     tree = _tree()
     tree["content"] += [{"space": f"s{n}", "title": f"Space {n}", "duplicateOf": "blank"} for n in range(12)]

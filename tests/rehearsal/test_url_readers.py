@@ -147,6 +147,7 @@ def test_a_plan_names_the_urls_of_a_site_that_another_with_other_readers_takes_o
     assert closed <= planned
 
 
+@costly
 @pytest.mark.parametrize("negated", [True, False])
 def test_visitors_whom_a_condition_shuts_out_lose_what_they_read(cli: Cli, negated: bool) -> None:
     before = _tree(adaptiveContent={"enabled": True})
@@ -171,6 +172,7 @@ def test_a_url_that_whoever_knows_it_still_gets_is_not_dead(cli: Cli) -> None:
     assert document["worst"] is None
 
 
+@costly
 def test_a_reader_whose_role_changes_does_not_leave(cli: Cli) -> None:
     before, after = _tree(), _tree()
     before["members"] = {"bo@acme.example": {"role": "create"}}

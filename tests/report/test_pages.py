@@ -72,6 +72,7 @@ def test_markdown_says_what_the_text_says() -> None:
     assert markdown(outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, "400")))).count("update: 400") == 1
 
 
+@costly
 @pytest.mark.parametrize(("many", "gone"), [(5_000, 20), (5_000, 900), (10, 1_200)])
 def test_a_comment_fits_and_no_deletion_is_cut(many: int, gone: int) -> None:
     calm = [change(f"acme/space/n{number}", Action.UPDATE, fields=(delta(f"f{number}", "a" * 40, "b"),)) for number in range(many)]

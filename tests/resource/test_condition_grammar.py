@@ -21,6 +21,7 @@ from reconciler.resource.conditions import (
     truth,
 )
 from reconciler.sandbox.sites.conditions import NotEvaluable, holds as served, parsed as parsed_by_the_service
+from tests.proofs import costly
 
 CLAIMS = (
     "visitor.claims.plan",
@@ -129,6 +130,7 @@ def test_what_the_service_cannot_read_has_no_meaning_and_the_reverse() -> None:
     assert 1_000 < without < 5_900
 
 
+@costly
 def test_who_excludes_nobody_admits_every_visitor_of_the_service() -> None:
     chance, open, closed = random.Random(9), 0, 0
     for _ in range(2_000):

@@ -43,6 +43,7 @@ from reconciler.run.guards import check
 from reconciler.run.operation import Limits
 from tests.cli.conftest import Cli
 from tests.harness import Org
+from tests.proofs import costly
 from tests.report.made import plan_text
 from tests.small import applied, small
 
@@ -208,6 +209,7 @@ LOOSER: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
+@costly
 @pytest.mark.parametrize(("rules", "line", "rule"), [row[1:] for row in LOOSER], ids=[row[0] for row in LOOSER])
 def test_each_looser_rule_is_an_exposure_at_its_line(tight: Org, rules: dict[str, Any], line: str, rule: str) -> None:
     tight.write(tree(), **rules)

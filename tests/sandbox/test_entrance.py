@@ -112,6 +112,7 @@ def test_the_link_opens_every_page_and_no_other_port_gets_the_cookie(chromium: B
     context.close()
 
 
+@costly
 def test_a_link_works_once_and_its_page_says_where_the_next_is(chromium: Browser, terminal: Terminal) -> None:
     first = terminal.link()
     context, other = chromium.new_context(), chromium.new_context()
@@ -127,6 +128,7 @@ def test_a_link_works_once_and_its_page_says_where_the_next_is(chromium: Browser
     other.close()
 
 
+@costly
 def test_a_link_on_a_page_of_another_site_opens_too(chromium: Browser, terminal: Terminal) -> None:
     """As in a terminal that is a page itself: the browser sends no strict cookie to where it leads."""
     with neighbour(f'<a href="{terminal.link()}">open</a>') as (port, _):

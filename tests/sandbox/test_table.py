@@ -54,6 +54,7 @@ async def answers(app: Sandbox, path: str) -> list[tuple[int, bytes, str | None]
     return [(one.status_code, one.content, one.headers.get("content-type")) for one in sent]
 
 
+@costly
 @sampled
 def test_it_answers_every_reading_as_fastapi_does(template: World, tmp_path: Path) -> None:
     world = template.copied(tmp_path)
@@ -77,6 +78,7 @@ def test_plain_readings_are_answered_by_the_table_itself(template: World, path: 
     assert reading.arguments({**scope, "query_string": b"", "caller": None}) is not None
 
 
+@costly
 def test_a_service_that_answers_plain_readings_does_not_load_fastapi(tmp_path: Path) -> None:
     script = f"""
 import sys

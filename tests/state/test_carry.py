@@ -26,7 +26,7 @@ from reconciler.state.connection import Connection, SqliteConnection
 from reconciler.state.tables import migrations
 from reconciler.text.escape import as_json
 from tests.documents import valid
-from tests.proofs import sampled, spread, tries
+from tests.proofs import costly, sampled, spread, tries
 from tests.state import server, strategies
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
@@ -78,6 +78,7 @@ def push(store: Store, found: Any, *, force: bool = False) -> None:
         journal.finish(exit_code=0, summary={})
 
 
+@costly
 def test_what_is_pushed_is_what_was_pulled(store: Store, elsewhere: Store) -> None:
     before = document(fill(store))
     push(elsewhere, before)

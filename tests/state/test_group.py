@@ -16,6 +16,7 @@ from reconciler.errors import StateError
 from reconciler.state import IntentEnding, Journal, Store, grouped
 from tests.growth.test_apply import mixed
 from tests.harness import Org
+from tests.proofs import costly
 from tests.state.examples import GUIDES, WHO, binding, intent
 from tests.state.watched import watched
 
@@ -175,6 +176,7 @@ def test_it_leaves_nothing_in_doubt_however_fast_the_disk_is(store: Store, pause
         assert journal.state().intents == ()
 
 
+@costly
 def test_an_apply_commits_for_many_requests_at_once(tmp_path: Path) -> None:
     """Two transactions and fifteen statements for each write, where each request has its own."""
     org = Org(tmp_path)

@@ -52,6 +52,7 @@ def poison(file: Path, script: str) -> None:
         connection.executescript(script)
 
 
+@costly
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_is_not_a_table_of_ours_is_refused_before_anything_is_read(cli: Cli, name: str) -> None:
     poison(cli.root / STATE, ATTACKS[name])
@@ -61,6 +62,7 @@ def test_what_is_not_a_table_of_ours_is_refused_before_anything_is_read(cli: Cli
         assert "--state" in ended.stderr
 
 
+@costly
 @pytest.mark.parametrize(
     "change",
     [
@@ -77,6 +79,7 @@ def test_a_value_of_another_type_is_damage_and_no_defect(cli: Cli, change: str) 
     assert not any("RC-defect" in text for text in said), said
 
 
+@costly
 @pytest.mark.parametrize(
     "change",
     [
@@ -214,6 +217,7 @@ def test_no_journal_has_another_file_deleted(cli: Cli) -> None:
     assert other.read_text() == "mine"
 
 
+@costly
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
 def test_a_pipe_link_or_folder_beside_a_database_is_not_opened(cli: Cli, end: str, way: str) -> None:

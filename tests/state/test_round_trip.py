@@ -38,6 +38,7 @@ def other_scope() -> StateScope:
     return StateScope(f"project-{uuid4()}", "staging", SERVICE)
 
 
+@costly
 @OFTEN
 @given(bindings())
 def test_bindings_come_back_as_they_were(open_store: OpenStore, written: list[Binding]) -> None:

@@ -250,6 +250,7 @@ tests:
 """
 
 
+@costly
 def test_a_colleague_creates_what_the_project_does_not_declare(cli: Cli) -> None:
     document = outcome(small(cli), CREATES, code=exits.FAILED)
     assert [message.partition(": ")[0] for _, message, *_ in mismatches(document)] == ["create"]

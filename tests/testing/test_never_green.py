@@ -98,6 +98,7 @@ tests:
 """
 
 
+@costly
 def test_an_apply_that_leaves_something_blocked_fails_unless_the_test_expects_it(cli: Cli) -> None:
     small(cli)
     cli.write("tests/of/reconciler.yaml", (cli.root / "reconciler.yaml").read_text())

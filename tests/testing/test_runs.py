@@ -50,6 +50,7 @@ EVERYTHING = [
 ]  # fmt: skip
 
 
+@costly
 def test_tests_examples_of_policies_and_access_are_run(cli: Cli) -> None:
     assert names(whole(cli), ".") == EVERYTHING
 
@@ -104,6 +105,7 @@ def test_the_same_tests_give_the_same_result_in_any_order_and_number(cli: Cli) -
     assert again == by_name
 
 
+@costly
 def test_junit_has_a_case_for_each_test_and_a_failure_for_each_mismatch(cli: Cli) -> None:
     whole(cli)("test", ".", "--parallel", "1", "--report", "junit=out.xml", "--report", "sarif=out.sarif", "--report", "json=out.json")
     suites = ElementTree.parse(cli.root / "out.xml").getroot()

@@ -11,6 +11,7 @@ import pytest
 from reconciler.model import StepResult, StepStatus
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Meddled
+from tests.proofs import costly
 from tests.transfers.test_transfers import GUIDES, PRODUCT
 from tests.transfers.two import BETA, TWO_SEED, Two, collection, reasons, sent, space, two
 
@@ -221,6 +222,7 @@ ACTS: dict[str, tuple[Act, str]] = {
 }
 
 
+@costly
 @pytest.mark.parametrize("name", ACTS)
 def test_a_world_that_changed_since_the_plan_makes_the_transfer_stale(tmp_path: Path, name: str) -> None:
     act, said = ACTS[name]
@@ -231,6 +233,7 @@ def test_a_world_that_changed_since_the_plan_makes_the_transfer_stale(tmp_path: 
     assert "acme/collection/product" in org.addresses()
 
 
+@costly
 @pytest.mark.parametrize("end", ["org_acme", BETA])
 def test_an_organization_that_no_longer_answers_makes_it_wait(tmp_path: Path, end: str) -> None:
     async def refuse(org: Meddled) -> None:

@@ -14,7 +14,7 @@ import pytest
 from reconciler.errors import ConfigError
 from tests.apply.test_kill import die_and_try_again
 from tests.harness import ORGANIZATION
-from tests.proofs import spread
+from tests.proofs import costly, spread
 from tests.transfers.two import BETA, TWO_SEED, Tree, Two, collection, reasons, sent, space, three, two
 
 GUIDES = ("acme/space/guides", "beta/space/guides")
@@ -241,6 +241,7 @@ def test_an_exchange_that_its_own_lines_cannot_take_back_waits_in_every_run(
         assert org.apply().results == ()
 
 
+@costly
 def test_objects_that_changed_places_change_places_again_under_new_keys(tmp_path: Path) -> None:
     org = two(tmp_path)
     first = [space("guides", "From acme")], [space("guides", "From beta", of="base")]

@@ -52,6 +52,7 @@ def org(tmp_path: Path) -> Two:
     return two(tmp_path)
 
 
+@costly
 @pytest.mark.parametrize("name", EDITS)
 def test_undo_gives_everything_back(org: Two, name: str) -> None:
     before, after, moved = EDITS[name]

@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.model import StepStatus
 from tests.apply.test_random import everything
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import costly
 from tests.small import applied, node, small
 from tests.undo.undoing import runs, undo
 
@@ -35,6 +36,7 @@ def taken_back(org: Org, before: dict[str, Any], order: dict[str, list[str]]) ->
     assert orders(org) == order
 
 
+@costly
 def test_fields_go_back_and_forth(acme: Org) -> None:
     before, order = everything(acme), orders(acme)
     tree = small()
@@ -86,6 +88,7 @@ def test_what_was_made_is_removed(acme: Org) -> None:
     taken_back(acme, before, order)
 
 
+@costly
 def test_a_deleted_space_comes_back_to_its_place_and_goes_again(acme: Org) -> None:
     before, order = everything(acme), orders(acme)
     tree = small()

@@ -22,6 +22,7 @@ from reconciler.urls.redirects import url_matches
 from tests.cli.conftest import Cli
 from tests.documents import valid
 from tests.organizations import ORGANIZATION, SEED, TOKEN
+from tests.proofs import costly
 from tests.sandbox.serving import serving as served
 from tests.urls.nginx import serving
 
@@ -88,6 +89,7 @@ def test_a_project_without_urls_writes_no_file_and_records_nothing(cli: Cli) -> 
     assert "[RC-url-not-recorded]" in cli("urls", "where", BASE, "p", code=exits.WRONG).stderr
 
 
+@costly
 def test_three_reorganizations(cli: Cli) -> None:
     apply(cli, FIRST, NGINX)
     assert not (cli.root / "p/redirects").exists(), "nothing moved"
@@ -157,6 +159,7 @@ def test_urls_that_die_are_refused_and_the_way_past_it_works(cli: Cli) -> None:
     assert "ended on" in cli("urls", "where", f"{BASE}/v1/past", "p").stdout
 
 
+@costly
 @pytest.mark.parametrize("way", ["option", "declared"])
 def test_what_a_refusal_offers_names_the_dead_urls_alone_and_works_when_pasted(cli: Cli, way: str) -> None:
     """A part of a site ends below a path at which other pages stay."""
@@ -315,6 +318,7 @@ def test_the_urls_of_a_sitemap_are_asked_on_hosts_of_the_project_alone(cli: Cli,
     assert "169.254.169.254 is not a host of this project's sites, and is not asked" in result.stdout
 
 
+@costly
 def test_two_runs_on_embedded_sandboxes_write_the_same_bytes(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
     formats = {"redirects": ["nginx", "netlify", "cloudflare", "csv"]}
     written = []

@@ -13,6 +13,7 @@ import yaml
 from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli
 from tests.organizations import ORGANIZATION, SEED
+from tests.proofs import costly
 from tests.urls.projects import ROOT, changed, files, loaded, planned
 
 BASE = "http://127.0.0.1/published"
@@ -92,6 +93,7 @@ def test_a_site_with_another_key_keeps_its_redirects(cli: Cli) -> None:
     assert redirects(cli, "handbook")["docs/product/install"] == "docs/guide/install"
 
 
+@costly
 def test_no_line_hides_the_pages_of_a_site_that_is_closed_from_those_whom_it_admits(cli: Cli) -> None:
     help_site, paths = site("help", {"use": "use"}), {"start": "start", "use": "use"}
     apply(cli, docs=site("docs", paths), help=help_site)

@@ -106,6 +106,7 @@ def test_a_new_section_at_a_path_that_another_left_is_not_covered(cli: Cli) -> N
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize("condition", ["visitor.claims.staff", "!visitor.claims.staff"], ids=["for staff", "for all others"])
 def test_sections_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, condition: str) -> None:
     rows, when = {"start": "start", "use": "use", "staff": "staff"}, {"staff": condition}
@@ -227,6 +228,7 @@ def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> 
     settled(cli)
 
 
+@costly
 @pytest.mark.parametrize(
     "spelled",
     [
@@ -336,6 +338,7 @@ def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_giv
     settled(cli)
 
 
+@costly
 def test_files_that_have_no_redirect_any_more_are_not_planned_again(cli: Cli) -> None:
     closed: dict[str, Any] = {"visibility": "visitor-auth"}
     for paths in (PATHS, {**PATHS, "use": "learn"}, PATHS, {**PATHS, "use": "teach"}):

@@ -17,6 +17,7 @@ from reconciler.report.site import site_sheet
 from tests.cli.conftest import Cli
 from tests.cli.test_health import ALL, EVIL, cli as broken, document, living, write
 from tests.documents import valid
+from tests.proofs import costly
 from tests.report.made import site_page
 from tests.urls.test_commands import BASE, FIRST, NGINX, apply, cli
 
@@ -82,6 +83,7 @@ def test_a_site_that_nothing_was_recorded_of_yet_says_so(cli: Cli) -> None:
     assert page(cli)["unknown"] == "the next apply with a request records the first URLs"
 
 
+@costly
 @pytest.mark.parametrize("name", ["dosc", "acme/site/dosc", ""])
 def test_a_site_that_does_not_exist_is_an_error_that_lists_those_that_do(cli: Cli, name: str) -> None:
     apply(cli, FIRST, None)

@@ -134,6 +134,7 @@ def test_hostile_titles_stay_data_in_a_brief_report(cli: Cli) -> None:
         assert len(printed.encode()) <= BYTES
 
 
+@costly
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "a\0b", "\x1b[2J", "\u202eevil", FENCE + "\n" + FENCE])
 def test_a_text_that_no_service_takes_is_an_error_as_data(cli: Cli, text: str) -> None:
     hostile(cli, ["Guides"])

@@ -338,6 +338,7 @@ def fill(database: FleetDatabase, number: int, dice: random.Random) -> None:
             connection.execute(insert(tables.projects).values(row))
 
 
+@costly
 def test_the_status_and_the_health_in_sql_are_those_of_the_pure_functions(database: FleetDatabase) -> None:
     dice = random.Random(20)
     fill(database, tries(3_000, 250), dice)

@@ -163,6 +163,7 @@ def test_a_client_that_leaves_before_its_body_ends_leaves_nothing_in_the_log(dat
         assert site.said == []
 
 
+@costly
 @pytest.mark.parametrize("beginning", [b"", b"GET / HTTP/1.1\r\nHost: ", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"])
 def test_a_connection_that_sends_no_request_is_closed(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, beginning: bytes) -> None:
     monkeypatch.setattr(connections, "WAIT_SECONDS", 0.2)
@@ -243,6 +244,7 @@ def statuses(browser: httpx2.Client, stack: ExitStack, count: int) -> list[int]:
     return codes
 
 
+@costly
 def test_one_session_and_one_person_follow_so_often_and_others_still_can(
     database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -297,6 +299,7 @@ def test_the_limits_are_those_of_the_documentation() -> None:
     assert (feed.SESSION_MAX, feed.PERSON_MAX, feed.CLIENTS_MAX) == (10, 30, 500)
 
 
+@costly
 def test_a_dashboard_that_pages_follow_ends_at_once(database: FleetDatabase) -> None:
     declare(database, project("acme"))
     ends: list[list[str]] = []
@@ -326,6 +329,7 @@ def test_a_dashboard_that_pages_follow_ends_at_once(database: FleetDatabase) -> 
     assert [lines[0] for lines in ends] == ["event: ready"] * 2
 
 
+@costly
 def test_a_fleet_file_that_names_a_provider_is_followed_unless_it_cannot_be(
     database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

@@ -53,6 +53,7 @@ def serving(folder: Path, url: str | None, *, terminal: bool, command: str = "se
         os.close(ours)
 
 
+@costly
 @pytest.mark.parametrize("command", ["serve", "up"])
 def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: FleetDatabase, fleet_url: str, command: str) -> None:
     with serving(tmp_path, fleet_url, terminal=True, command=command) as shown:
@@ -77,6 +78,7 @@ def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
         assert "shown on a terminal only: start the command in one" in shown
 
 
+@costly
 def test_what_fleet_up_says_of_its_database_is_pasted_elsewhere_and_has_no_password(tmp_path: Path) -> None:
     with serving(tmp_path, None, terminal=True, command="up") as shown:
         export = re.search(r"from any directory: (export .+?)[\r\n]", shown)

@@ -92,6 +92,7 @@ def log_in(site: Served, provider: Provider, email: str, *groups: str) -> Iterat
         yield browser
 
 
+@costly
 def test_a_login_is_refused_unless_everything_about_it_is_right(site: Served, provider: Provider, database: FleetDatabase) -> None:
     with log_in(site, provider, "ada@blue.example", "blue") as browser:
         assert provider.landed.url.path == "/projects/blue-0"
@@ -234,6 +235,7 @@ def deletes(database: FleetDatabase) -> None:
         connection.execute(update(tables.sessions).values(created_at=func.now() - timedelta(hours=1)))
 
 
+@costly
 def test_groups_are_read_again_at_each_approval(site: Served, provider: Provider, database: FleetDatabase) -> None:
     provider.refresh = "canary-refresh"
     with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
@@ -255,6 +257,7 @@ def test_groups_are_read_again_at_each_approval(site: Served, provider: Provider
     assert (line["issuer"], line["subject"], line["addresses"]) == (provider.issuer, "42", [])
 
 
+@costly
 def test_without_an_answer_of_the_provider_only_a_new_login_approves(
     site: Served, provider: Provider, database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +282,7 @@ def test_an_address_that_the_provider_did_not_verify_is_nobodys(site: Served, pr
     assert (person["subject"], person["name"], person["addresses"], person["values"]) == ("42", "42", [], ["blue-leads"])
 
 
+@costly
 def test_one_person_approves_once_under_two_addresses_and_sessions_can_be_listed_and_ended(
     site: Served, provider: Provider, database: FleetDatabase
 ) -> None:

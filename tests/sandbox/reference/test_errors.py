@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.proofs import costly
 from tests.sandbox.box import ADA, ADA_READS, BASE, RITA, Box
 from tests.sandbox.world import World
 
@@ -54,6 +55,7 @@ def world(template: World, tmp_path: Path) -> Iterator[World]:
     made.box.close()
 
 
+@costly
 @pytest.mark.parametrize("resource", list(DELETED))
 def test_1_deleting_a_resource_that_does_not_exist_answers_204_with_no_content(world: World, resource: str) -> None:
     """Deleting a resource that does not exist answers 204 with no content (the 17 resources, two of them in two families)."""
