@@ -27,7 +27,7 @@ _BODY: Final = "[A-Za-z0-9+/=]"
 _FRAMED: Final = re.compile(
     rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}{_SPACE}{{0,200}}+"
     # headers, as of an encrypted key; one after the other, they could be read in so many ways that a line never ends
-    rf"(?:[A-Z-]{{1,40}}+:(?:[^-]|-(?!--)){{0,400}}?{_SPACE})?"
+    rf"(?:[A-Z-]{{1,40}}+:(?:[^-]|-(?!--)){{0,1040}}?{_SPACE})?"
     rf"{_BODY}{{16}}",  # words of a sentence are shorter
     re.IGNORECASE,
 )

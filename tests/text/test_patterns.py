@@ -114,6 +114,11 @@ def test_a_text_that_looks_like_many_keys_is_looked_through_once(text: str) -> N
     assert within(2, lambda: without_private_keys(f"{text}\n-----BEGIN PRIVATE KEY-----\nProc-Type: 4\n\n{'a' * 40}")).endswith("hidden)")
 
 
+def test_a_key_behind_four_long_headers_is_a_key() -> None:
+    headers = "".join(f"Comment: {'x y ' * 48}\n" for _ in range(4))
+    assert has_private_key(f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{headers}\n{'a' * 40}")
+
+
 @pytest.mark.parametrize(
     ("find", "text"),
     [

@@ -28,6 +28,7 @@ from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import comparable, substitute, title
 from reconciler.plan.containment import parent
 from reconciler.plan.decisions import Draft, Purpose, Removal
+from reconciler.plan.matching.match import moved_line
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.text.names import canonical
@@ -217,7 +218,7 @@ def _out_of_its_rules(decisions: Decisions) -> Iterator[Draft | Removal]:
         at, new = old.address, draft.address
         while at.container in moved and new.container is not None and moved[at.container][1].address == new.container:
             at, new = at.container, new.container
-        line = f"previously: [{at.key}] on {new}" if at.container == new.container else f"moved: [{{from: {at:yaml}, to: {new:yaml}}}]"
+        line = f"previously: [{at.key}] on {new}" if at.container == new.container else moved_line(at, new)
         reason, way = f"was tracked as {old.address}, which rules of the other commit may name", f"write {line}"
         source, cause = draft.declared.source, new if new != draft.address else None
         yield replace(old, blocked=Blocked(old.address, f"is declared as {draft.address}", way, source, new, id="RC-probable-rename"))

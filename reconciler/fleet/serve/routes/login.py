@@ -21,6 +21,7 @@ from reconciler.fleet.people import Person
 from reconciler.fleet.serve.callers import Acting, Caller, Fields, find, identity_of, person_of
 from reconciler.fleet.serve.errors import PageError, sentence, shown
 from reconciler.fleet.serve.grants import ClaimsGrant, seal, unseal
+from reconciler.fleet.serve.guard import first_cookie
 from reconciler.fleet.serve.oidc import BegunLogin, LoginFailed, Provider
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of
@@ -111,7 +112,7 @@ def start(request: Request, back: str = "/") -> Response:
 def callback(request: Request, state: str = "", code: str = "") -> Response:
     """The endpoint that the provider sends the browser back to."""
     site = site_of(request)
-    oidc, kept = site.settings().oidc, _kept(request.cookies.get(f"{site.cookie}-login", ""))
+    oidc, kept = site.settings().oidc, _kept(first_cookie(request, f"{site.cookie}-login"))
     if (
         oidc is None
         or site.single is not None
@@ -149,7 +150,7 @@ def confirmed(request: Request, caller: Caller) -> Person:
     Groups that a session read hours ago may be those of somebody who has left.
     """
     site = site_of(request)
-    oidc, cookie = site.settings().oidc, request.cookies.get(site.cookie, "")
+    oidc, cookie = site.settings().oidc, first_cookie(request, site.cookie)
     if oidc is None or site.single is not None or caller.person.login is None:
         return caller.person
     with site.database.transaction() as connection:
