@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 from reconciler.address import is_key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.model import OPEN_WORK, DeadUrls, Guards, RedirectFormat, Severity
+from reconciler.model import OPEN_WORK, Guards, Severity
+from reconciler.model.redirects import DeadUrls, RedirectFormat
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
 from reconciler.errors import os_reason
 from reconciler.links import open_place
-from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
+from reconciler.model import Source
+from reconciler.model.redirects import GoneUrls, Redirect, RedirectFormat, SiteRedirects, UrlSettings
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 from reconciler.text.urls import pattern_problem

@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.fleet.schedule import stale_after
-from reconciler.model import CheckResult, Concern, ConcernLevel, Sort
-from reconciler.model.health import SOON_DEFAULT as SOON_DEFAULT, level_of
+from reconciler.model.health import SOON_DEFAULT as SOON_DEFAULT, CheckResult, Concern, ConcernLevel, Sort, level_of
 
 CONCERNS_MAX: Final = 200  # number kept of one reading: what is broken, then what expires first
 UNREAD_MAX: Final = 20

@@ -19,7 +19,7 @@ from reconciler.fleet.model import Approval, Mode
 from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, unsaid
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.model import Concern
+from reconciler.model.health import Concern
 from reconciler.report.layout import Style, table
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,

@@ -8,7 +8,8 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.lint.rules import RUN, LintFacts
-from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
+from reconciler.model import Finding, Fix, Source
+from reconciler.model.lint import RULES, Ignore, cause_of_rule
 
 UNUSED: Final = "RC-unused-variable"
 _NOWHERE: Final = Source("", 0, 0)

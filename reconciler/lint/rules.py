@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from reconciler.address import Address, addresses_in
 from reconciler.config.access import conditions, schemas_of_claims
-from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Severity, Source, State, cause_of_rule
+from reconciler.model import Declared, Desired, Finding, Fix, Severity, Source, State
 from reconciler.model.codec import NAMES
+from reconciler.model.lint import RULES, Ignore, cause_of_rule
 from reconciler.plan.matching.renames import follow
 from reconciler.resource import Field, FieldRole, Kind, Kinds, Missed
 from reconciler.resource.conditions import UNSIGNED, claim_mistakes, claims_in, excludes_everybody, excludes_nobody, mistake

@@ -30,32 +30,15 @@ from reconciler.model.desired import (
     Removed as Removed,
     Rules as Rules,
 )
-from reconciler.model.health import (
-    CheckResult as CheckResult,
-    GoldenSearch as GoldenSearch,
-    HealthChecks as HealthChecks,
-    HealthReport as HealthReport,
-    HealthStatus as HealthStatus,
+from reconciler.model.findings import (
+    Edit as Edit,
+    Finding as Finding,
+    Fix as Fix,
+    Severity as Severity,
+    Source as Source,
+    Violation as Violation,
 )
 from reconciler.model.listener import Listener as Listener
-from reconciler.model.open_work import (
-    OpenWork as OpenWork,
-    WorkEffect as WorkEffect,
-    WorkItem as WorkItem,
-    WorkSort as WorkSort,
-)
-from reconciler.model.pages import (
-    AnsweringUrls as AnsweringUrls,
-    LinkingPage as LinkingPage,
-    Page as Page,
-    PageChange as PageChange,
-    PageTree as PageTree,
-    PageUrl as PageUrl,
-    SiteUrls as SiteUrls,
-    UrlGroup as UrlGroup,
-    UrlReason as UrlReason,
-    Variant as Variant,
-)
 from reconciler.model.plan import (
     WHEN_READ as WHEN_READ,
     Action as Action,
@@ -78,39 +61,6 @@ from reconciler.model.plan import (
     StepStatus as StepStatus,
     Unmanaged as Unmanaged,
     waiting as waiting,
-)
-from reconciler.model.policy import (
-    RULES as RULES,
-    Concern as Concern,
-    ConcernLevel as ConcernLevel,
-    Edit as Edit,
-    Exemption as Exemption,
-    Finding as Finding,
-    Fix as Fix,
-    Ignore as Ignore,
-    LintRule as LintRule,
-    Policies as Policies,
-    Policy as Policy,
-    Severity as Severity,
-    Sort as Sort,
-    Source as Source,
-    Violation as Violation,
-    cause_of_rule as cause_of_rule,
-)
-from reconciler.model.redirects import (
-    RECONCILER as RECONCILER,
-    DeadUrl as DeadUrl,
-    DeadUrls as DeadUrls,
-    FormerUrl as FormerUrl,
-    GoneUrls as GoneUrls,
-    Moves as Moves,
-    RecordedUrls as RecordedUrls,
-    Redirect as Redirect,
-    RedirectFile as RedirectFile,
-    RedirectFormat as RedirectFormat,
-    RedirectPlan as RedirectPlan,
-    SiteRedirects as SiteRedirects,
-    UrlSettings as UrlSettings,
 )
 from reconciler.model.state import (
     Before as Before,

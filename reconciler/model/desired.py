@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
-from reconciler.model.policy import Policies, Source
+from reconciler.model.findings import Source
+from reconciler.model.policy import Policies
 from reconciler.model.redirects import DeadUrls, UrlSettings
 
 

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from reconciler.address import Address, Glob
 from reconciler.model.actual import Unknown
+from reconciler.model.findings import Source, Violation
 from reconciler.model.plan import Delta, Exposure, Unmanaged
-from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Position
 
 

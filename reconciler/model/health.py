@@ -8,9 +8,61 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from reconciler.model.policy import Concern, ConcernLevel, Source
+from reconciler.model.findings import Source
 
 SOON_DEFAULT: Final = 30 * 86_400  # seconds before something ends from which that is a warning
+
+
+class ConcernLevel(StrEnum):
+    """How bad a concern is; the worst first."""
+
+    BROKEN = "broken"
+    WARNING = "warning"
+    INFORMATION = "information"
+
+
+class Sort(StrEnum):
+    """The subject of a concern; the worst first."""
+
+    EXPOSURE = "exposure"  # somebody can do or read more than was consented to
+    LINKS = "links"  # a published URL that does not work, or shows nothing
+    PROCESSING = "processing"  # the service has not finished with something
+    EXPIRY = "expiry"  # something that expires on a date
+    BEHIND = "behind"  # a copy that the service keeps is older than what it copies
+    SEARCH = "search"  # a search does not find what its readers need
+    STALE = "stale"  # pages that nobody changed for long
+    REVIEWS = "reviews"  # proposed edits that wait for a decision
+    TOPICS = "topics"  # what readers ask about
+
+    @property
+    def level(self) -> ConcernLevel:
+        """How bad a concern without a day is."""
+        if self is Sort.TOPICS:
+            return ConcernLevel.INFORMATION
+        return ConcernLevel.WARNING if self in (Sort.STALE, Sort.REVIEWS) else ConcernLevel.BROKEN
+
+
+@dataclass(frozen=True)
+class Concern:
+    """Something in an organization that is broken or expires, whether or not it is as declared.
+
+    `address`: of the object; for an unmanaged one, the address it would have. `sentence`: without its full stop. `until`: the last day on
+    which it works; None where it is broken now.
+    """
+
+    sort: Sort
+    address: str
+    sentence: str
+    until: date | None = None
+
+    def sentence_on(self, today: date) -> str:
+        """`its certificate ends on 2026-12-01, in 8 days`."""
+        if self.until is None:
+            return self.sentence
+        days = (self.until - today).days
+        if days < 0:
+            return f"{self.sentence}, which has passed"
+        return f"{self.sentence}, today" if days == 0 else f"{self.sentence}, in {days:,} day{'s' if days != 1 else ''}"
 
 
 class HealthStatus(StrEnum):

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from reconciler.address import Address
-from reconciler.model.policy import Source
+from reconciler.model.findings import Source
 from reconciler.model.state import Consent
 
 

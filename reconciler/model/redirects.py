@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model.policy import Source
+from reconciler.model.findings import Source
 
 
 class RedirectFormat(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reconciler.errors import Problem
-from reconciler.model.policy import Source
+from reconciler.model.findings import Source
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from hashlib import sha256
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.model import Actual, AnsweringUrls, PageTree, SiteUrls, Variant
+from reconciler.model import Actual
 from reconciler.model.ledger import LedgerReading, SiteLedger
+from reconciler.model.pages import AnsweringUrls, PageTree, SiteUrls, Variant
 from reconciler.observe.pages import KeptTrees, read_trees, revision_of
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.urls.changes import Trees, answering, page_urls

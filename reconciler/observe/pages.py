@@ -14,7 +14,8 @@ from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, LinkingPage, Observed, Page, PageTree, SiteUrls
+from reconciler.model import Actual, Observed
+from reconciler.model.pages import LinkingPage, Page, PageTree, SiteUrls
 from reconciler.observe.open_work import links_of
 from reconciler.plan.urls.changes import Trees, needed
 from reconciler.resource import Kind, Kinds

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from reconciler.model import Concern, GoldenSearch, Observed, Sort
+from reconciler.model import Observed
+from reconciler.model.health import Concern, GoldenSearch, Sort
 from reconciler.plan.containment import Key, page_fields, parent
 from reconciler.plan.health import HealthInputs
 from reconciler.plan.open_work import at, moment

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob, Selection
-from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, SiteUrls, State, Step, Variant
+from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, Step
+from reconciler.model.pages import SiteUrls, Variant
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure

@@ -11,8 +11,10 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.errors import UsageError
-from reconciler.model import CheckResult, HealthChecks, Observed, SiteUrls
+from reconciler.model import Observed
 from reconciler.model.codec import title
+from reconciler.model.health import CheckResult, HealthChecks
+from reconciler.model.pages import SiteUrls
 from reconciler.model.site import SitePart
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key, page_fields, parent

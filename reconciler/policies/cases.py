@@ -17,7 +17,8 @@ from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, shown, wrong_form
-from reconciler.model import Action, Policies, Source
+from reconciler.model import Action, Source
+from reconciler.model.policy import Policies
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values
 from reconciler.resource import Kinds

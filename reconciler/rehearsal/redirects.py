@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from reconciler.model import Plan, Redirect
+from reconciler.model import Plan
+from reconciler.model.redirects import Redirect
 from reconciler.model.rehearsal import Divergence
 from reconciler.urls.redirects import recorded_url
 

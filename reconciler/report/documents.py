@@ -23,7 +23,6 @@ from reconciler.model import (
     Edited,
     Exposure,
     Forecast,
-    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -36,9 +35,9 @@ from reconciler.model import (
     Unknown,
     Unmanaged,
     Violation,
-    WorkItem,
 )
 from reconciler.model.drift import Drift, Drifted, DriftGroup, DriftWord
+from reconciler.model.open_work import OpenWork, WorkItem
 from reconciler.report.drift_groups import DriftCommands, group_text
 from reconciler.report.redirects import redirects_data
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
-from reconciler.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort
-from reconciler.model.health import level_of
+from reconciler.model.health import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort, level_of
 from reconciler.report.documents import record
 from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Span, Style

@@ -27,8 +27,6 @@ from reconciler.model import (
     Exposure,
     Finding,
     ForbiddenRequest,
-    LinkingPage,
-    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -40,12 +38,7 @@ from reconciler.model import (
     StepStatus,
     Unknown,
     Unmanaged,
-    UrlGroup,
-    UrlReason,
     Violation,
-    WorkEffect,
-    WorkItem,
-    WorkSort,
 )
 from reconciler.model.drift import (
     Drift,
@@ -59,6 +52,8 @@ from reconciler.model.drift import (
     IgnoredDifference,
     KnownDrift,
 )
+from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
+from reconciler.model.pages import LinkingPage, UrlGroup, UrlReason
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet

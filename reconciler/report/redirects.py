@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import DeadUrl, RedirectFile, RedirectFormat, RedirectPlan
+from reconciler.model.redirects import DeadUrl, RedirectFile, RedirectFormat, RedirectPlan
 from reconciler.report.gathering import EntryPart
 from reconciler.report.layout import Style
 from reconciler.report.schemas import plan as plan_types

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from typing import Final
 
-from reconciler.model import WorkSort
+from reconciler.model.open_work import WorkSort
 from reconciler.model.site import EndedUrls, SiteHealth, SitePart, SiteRun
 from reconciler.report.documents import record
 from reconciler.report.gathering import gathered

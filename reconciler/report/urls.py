@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Plan, UrlGroup, UrlReason
+from reconciler.model import Plan
+from reconciler.model.pages import UrlGroup, UrlReason
 from reconciler.report.layout import Span, Style
 from reconciler.report.sheet import Harm, SheetLine
 from reconciler.report.words import count, listed

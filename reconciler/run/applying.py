@@ -18,8 +18,10 @@ from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
-from reconciler.model import Actual, AnsweringUrls, Desired, Listener, Outcome, RecordedUrls, RedirectPlan, State
+from reconciler.model import Actual, Desired, Listener, Outcome, State
 from reconciler.model.ledger import CLOSED
+from reconciler.model.pages import AnsweringUrls
+from reconciler.model.redirects import RecordedUrls, RedirectPlan
 from reconciler.observe import observe
 from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.client.service import Reader
-from reconciler.model import HealthChecks, HealthReport
 from reconciler.model.codec import title
 from reconciler.model.drift import DriftBounds
+from reconciler.model.health import HealthChecks, HealthReport
 from reconciler.model.site import SiteHealth, SiteHistory
 from reconciler.observe.health import checked
 from reconciler.observe.site import site_pages, site_work

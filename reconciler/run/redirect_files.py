@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reconciler.errors import UsageError, os_reason
 from reconciler.links import checkout, open_place
-from reconciler.model import RedirectFile, RedirectPlan
+from reconciler.model.redirects import RedirectFile, RedirectPlan
 from reconciler.report.words import count, listed
 from reconciler.run.voice import Voice
 from reconciler.urls.formats import is_ours

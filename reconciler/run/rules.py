@@ -18,7 +18,9 @@ from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, UsageError
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.model import Desired, Guards, Policies, UrlSettings
+from reconciler.model import Desired, Guards
+from reconciler.model.policy import Policies
+from reconciler.model.redirects import UrlSettings
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
 from reconciler.run.loading import load

@@ -19,7 +19,9 @@ from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
-from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, RecordedUrls, ServiceSpeed, SiteUrls, State
+from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
+from reconciler.model.pages import SiteUrls
+from reconciler.model.redirects import RecordedUrls
 from reconciler.observe import observe, planned as with_lists
 from reconciler.observe.ledger import read_answering
 from reconciler.observe.open_work import open_work

@@ -38,8 +38,10 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, Moves, PageTree, Position, RecordedUrls, Rules, State
+from reconciler.model import Binding, Consent, Intent, Position, Rules, State
 from reconciler.model.ledger import SiteLedger
+from reconciler.model.pages import PageTree
+from reconciler.model.redirects import Moves, RecordedUrls
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database

@@ -18,8 +18,10 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
-from reconciler.model import JournalEntry, PageTree, RecordedRun, RecordedUrls, State, StateChange
+from reconciler.model import JournalEntry, RecordedRun, State, StateChange
 from reconciler.model.ledger import UrlHistory, UrlRecord
+from reconciler.model.pages import PageTree
+from reconciler.model.redirects import RecordedUrls
 from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument

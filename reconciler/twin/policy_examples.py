@@ -17,7 +17,7 @@ from reconciler.config.source.problems import Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import UsageError
 from reconciler.links import read_file
-from reconciler.model import Policies
+from reconciler.model.policy import Policies
 from reconciler.policies.cases import EXAMPLES, FORM, Case, CasesReader
 from reconciler.resource import Kinds
 from reconciler.run.loading import now

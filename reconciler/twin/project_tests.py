@@ -25,7 +25,8 @@ from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import ConfigError, UsageError
 from reconciler.files import path_from_here
-from reconciler.model import Policies, Source
+from reconciler.model import Source
+from reconciler.model.policy import Policies
 from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.policies.cases import EXAMPLES, Case, differences
 from reconciler.resource import Kinds

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from reconciler.model import Redirect, RedirectFormat
+from reconciler.model.redirects import Redirect, RedirectFormat
 from reconciler.text.urls import containing
 from reconciler.urls.redirects import LOOPBACK, Wildcard, ending, quoted_path
 

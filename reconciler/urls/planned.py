@@ -14,22 +14,19 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
-from reconciler.model import (
-    AnsweringUrls,
+from reconciler.model import Desired, Plan
+from reconciler.model.pages import AnsweringUrls, PageChange, UrlReason
+from reconciler.model.redirects import (
     DeadUrl,
     DeadUrls,
-    Desired,
     FormerUrl,
     Moves,
-    PageChange,
-    Plan,
     RecordedUrls,
     Redirect,
     RedirectFile,
     RedirectFormat,
     RedirectPlan,
     SiteRedirects,
-    UrlReason,
     UrlSettings,
 )
 from reconciler.text.urls import containing

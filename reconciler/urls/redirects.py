@@ -26,7 +26,8 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.address import Address
-from reconciler.model import RECONCILER, AnsweringUrls, DeadUrl, FormerUrl, GoneUrls, PageUrl, Redirect
+from reconciler.model.pages import AnsweringUrls, PageUrl
+from reconciler.model.redirects import RECONCILER, DeadUrl, FormerUrl, GoneUrls, Redirect
 from reconciler.text.patterns import STAR, PathPattern
 from reconciler.text.urls import containing
 

@@ -6,7 +6,7 @@ import csv
 import io
 
 from reconciler.address import Address
-from reconciler.model import Redirect
+from reconciler.model.redirects import Redirect
 from reconciler.urls.formats import COLUMNS
 from reconciler.urls.redirects import canonical, ending
 

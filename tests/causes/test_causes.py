@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
-from reconciler.model import RULES
+from reconciler.model.lint import RULES
 from reconciler.text.pages import pages
 from tests.causes import walk
 

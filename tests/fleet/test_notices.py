@@ -22,7 +22,7 @@ from reconciler.fleet.model import Event
 from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_data, messages, of_data
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 from reconciler.fleet.store import FleetDatabase, projects, schema
-from reconciler.model import Concern, Sort
+from reconciler.model.health import Concern, Sort
 from tests.fleet.test_store import declare, project
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)

@@ -17,7 +17,7 @@ from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs.holds import wave_held
 from reconciler.fleet.status import Reading, as_data as reading_data
 from reconciler.fleet.store import FleetDatabase, projects, schema as tables
-from reconciler.model import Concern, Sort
+from reconciler.model.health import Concern, Sort
 from tests.effort import calls
 
 WAVES = 5

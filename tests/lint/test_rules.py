@@ -16,7 +16,8 @@ from reconciler.config import Project, load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from reconciler.lint import LintFacts, findings
-from reconciler.model import RULES, Binding, Finding, Origin, Severity, State
+from reconciler.model import Binding, Finding, Origin, Severity, State
+from reconciler.model.lint import RULES
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
 from tests.proofs import costly, sampled, tries

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reconciler.client.service import Reader
-from reconciler.model import Concern, Sort
 from reconciler.model.drift import DriftBounds
+from reconciler.model.health import Concern, Sort
 from reconciler.observe import observe
 from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, health

@@ -12,21 +12,8 @@ import pytest
 from reconciler.address import Address
 from reconciler.client.answers import Answer, WholeList
 from reconciler.kinds import load as kinds
-from reconciler.model import (
-    Action,
-    Actual,
-    Change,
-    Delta,
-    Exposure,
-    Guards,
-    Observed,
-    OpenWork,
-    Plan,
-    Position,
-    WorkEffect,
-    WorkItem,
-    WorkSort,
-)
+from reconciler.model import Action, Actual, Change, Delta, Exposure, Guards, Observed, Plan, Position
+from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model.plan import Cause
 from reconciler.observe.open_work import open_work
 from reconciler.plan.open_work import Loss, counted_sort, joined, losses, moment, number_of, unfinished, with_open_work, work_since

@@ -21,7 +21,8 @@ from reconciler.address import Address
 from reconciler.client.service import Reader
 from reconciler.config.policies.keys import KEEP
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Desired, Plan, Policies, Policy, Severity, Source, State
+from reconciler.model import Actual, Desired, Plan, Severity, Source, State
+from reconciler.model.policy import Policies, Policy
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.policies.judge import judge

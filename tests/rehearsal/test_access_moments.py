@@ -11,7 +11,7 @@ from reconciler import exits
 from reconciler.address import Address, Glob
 from reconciler.model import AccessTest, NamedReader, ReaderSort
 from reconciler.model.desired import Pattern
-from reconciler.model.policy import Source
+from reconciler.model.findings import Source
 from reconciler.rehearsal.access import AccessMoments, during
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
 from tests.cli.conftest import Cli, cli as cli

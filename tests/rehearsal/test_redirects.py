@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from reconciler import exits
-from reconciler.model import Plan, Redirect
+from reconciler.model import Plan
+from reconciler.model.redirects import Redirect
 from reconciler.run import stages
 from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli

@@ -7,7 +7,8 @@ from random import Random
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import FormerUrl, PageChange, Redirect, UrlReason
+from reconciler.model.pages import PageChange, UrlReason
+from reconciler.model.redirects import FormerUrl, Redirect
 from reconciler.urls.redirects import Redirection, recorded_url, redirection
 from tests.urls.projects import answering
 

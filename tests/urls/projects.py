@@ -12,7 +12,9 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.model import AnsweringUrls, FormerUrl, PageChange, PageUrl, Plan, RecordedUrls, Redirect, SiteUrls, UrlGroup, UrlReason
+from reconciler.model import Plan
+from reconciler.model.pages import AnsweringUrls, PageChange, PageUrl, SiteUrls, UrlGroup, UrlReason
+from reconciler.model.redirects import FormerUrl, RecordedUrls, Redirect
 from reconciler.urls.planned import with_redirects
 from reconciler.urls.redirects import ANY, recorded_url
 from tests.harness import kinds

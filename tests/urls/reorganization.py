@@ -13,7 +13,8 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
+from reconciler.model import StepStatus
+from reconciler.model.pages import PageChange, PageTree, UrlReason
 from reconciler.run.operation import EVERYTHING, Operation
 from reconciler.run.stages import Planned, PlanSource, make
 from reconciler.sandbox.sites.readers import Reader as AudienceReader

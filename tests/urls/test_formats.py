@@ -11,7 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
+from reconciler.model import Source
+from reconciler.model.redirects import GoneUrls, Redirect, RedirectFormat
 from reconciler.urls.formats import MARK, csv_text, is_cloudflare, is_ours, texts
 from reconciler.urls.redirects import Wildcard, canonical, gone_test
 from reconciler.urls.table import TableProblem, redirects_of

@@ -8,7 +8,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
+from reconciler.model import Source
+from reconciler.model.redirects import GoneUrls, Redirect, RedirectFormat
 from reconciler.urls.formats import texts
 from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups
 from tests.proofs import costly, tries

@@ -12,7 +12,8 @@ import httpx2
 import pytest
 
 from reconciler.address import Address
-from reconciler.model import PageChange, PageTree, Plan, SiteUrls, UrlReason, Variant
+from reconciler.model import Plan
+from reconciler.model.pages import PageChange, PageTree, SiteUrls, UrlReason, Variant
 from reconciler.plan.urls.groups import grouped
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet

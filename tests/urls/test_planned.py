@@ -12,18 +12,9 @@ import pytest
 
 from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
-from reconciler.model import (
-    AnsweringUrls,
-    DeadUrls,
-    Guards,
-    PageUrl,
-    Plan,
-    RedirectFile,
-    RedirectFormat,
-    RedirectPlan,
-    SiteUrls,
-    State,
-)
+from reconciler.model import Guards, Plan, State
+from reconciler.model.pages import AnsweringUrls, PageUrl, SiteUrls
+from reconciler.model.redirects import DeadUrls, RedirectFile, RedirectFormat, RedirectPlan
 from reconciler.plan.warnings.exposure import loosened_rules
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import UrlReason
+from reconciler.model.pages import UrlReason
 from tests.proofs import costly, spread
 from tests.sandbox.serving import serving
 from tests.urls.reorganization import Site, result_of

@@ -7,7 +7,9 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, Source, UrlReason
+from reconciler.model import Source
+from reconciler.model.pages import PageChange, UrlReason
+from reconciler.model.redirects import DeadUrl, GoneUrls, Redirect
 from reconciler.text.urls import pattern_problem
 from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, patterns_of, recorded_url, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, redirected, reorganized, url_of

@@ -44,8 +44,9 @@ from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Plan, WorkEffect
+from reconciler.model import Plan
 from reconciler.model.drift import Drift, DriftBounds
+from reconciler.model.open_work import WorkEffect
 from reconciler.observe.health import checked
 from reconciler.plan.health import HealthInputs, health
 from reconciler.rehearsal.performing import rehearse

@@ -19,7 +19,7 @@ from reconciler.config.policies.section import ready_policies
 from reconciler.config.source.problems import Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Policies, Policy
+from reconciler.model.policy import Policies, Policy
 from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count

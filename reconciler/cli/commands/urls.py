@@ -21,7 +21,7 @@ from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
-from reconciler.model import Redirect, RedirectFormat, UrlSettings
+from reconciler.model.redirects import Redirect, RedirectFormat, UrlSettings
 from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
 from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
 from reconciler.run.loading import load_settings

@@ -22,8 +22,8 @@ from reconciler.config.policies.keys import ACTIONS, GONE, ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, shown, untainted, wrong_form
-from reconciler.model import Exemption, Policies, Policy, Severity, Source
-from reconciler.model.policy import PLAN
+from reconciler.model import Severity, Source
+from reconciler.model.policy import PLAN, Exemption, Policies, Policy
 from reconciler.resource import Kind, Kinds
 from reconciler.text.names import did_you_mean, one_of
 

@@ -23,7 +23,7 @@ from reconciler.fleet.reports import decision_text, status_of
 from reconciler.fleet.status import unsaid
 from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.model import Sort
+from reconciler.model.health import Sort
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.rehearsal import RehearsalDocument

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.model import AnsweringUrls, Page, PageChange, PageTree, PageUrl, Plan, SiteUrls, UrlReason, Variant
+from reconciler.model import Plan
+from reconciler.model.pages import AnsweringUrls, Page, PageChange, PageTree, PageUrl, SiteUrls, UrlReason, Variant
 from reconciler.plan.containment import Key
 from reconciler.plan.urls.groups import grouped
 from reconciler.plan.urls.variants import quoted

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from reconciler.address import Address
-from reconciler.model import PageChange, SiteUrls, UrlGroup, UrlReason
+from reconciler.model.pages import PageChange, SiteUrls, UrlGroup, UrlReason
 from reconciler.text.urls import containing
 from reconciler.urls.redirects import moved_parts
 

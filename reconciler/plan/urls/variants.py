@@ -28,8 +28,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Actual, Observed, PageChange, SiteUrls, Step, UrlReason, Variant
+from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import title
+from reconciler.model.pages import PageChange, SiteUrls, UrlReason, Variant
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
 from reconciler.plan.containment import Key, page_fields, showing_kinds
 from reconciler.resource import LIFECYCLE, UNSET, FieldRole, Kind, Kinds

@@ -15,8 +15,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import FormerUrl, Moves, RecordedUrls
 from reconciler.model.ledger import CLOSED, SiteLedger, UrlHistory, UrlRecord
+from reconciler.model.redirects import FormerUrl, Moves, RecordedUrls
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged, mapping, to_json
