@@ -1,7 +1,7 @@
 """What a run of everything runs, what runs on a push too, and what only under `-m proof`.
 
 Long proofs run a sample of their cases on a push, and all of them as a proof. What is `costly` runs a tenth of its cases in a run of
-everything, and all of them on a push.
+everything, what goes through the whole program a third, and all of them on a push.
 `spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
 by itself. `push_only` leaves out of the collection what a push would not run: thousands of cases would be made to be deselected.
 """
@@ -26,7 +26,12 @@ PUSH: Final = (
     "sandbox/test_file.py", "state/test_bucket_remote.py", "state/test_races.py", "strict", "test_benchmarks.py",
 )  # fmt: skip
 """What a run of everything leaves to CI, because it takes a quarter of the time: it runs on a push (`--push`), and where it is named."""
-LEFT_OUT: Final = "kills, races, growth, packaging (PUSH in tests/proofs.py) and nine of ten cases of what is costly"
+THROUGH: Final = (
+    "apply", "audience", "cli", "fleet", "hostile", "importer", "kinds", "observe", "plan", "rehearsal", "run", "testing", "transfers",
+    "undo", "urls",
+)  # fmt: skip
+"""Folders whose tests go through the program from end to end, a tenth of a second each and more. A run of everything takes every third."""
+LEFT_OUT: Final = "kills, races, growth, packaging (PUSH in tests/proofs.py) and most cases of what is costly or goes from end to end"
 LEFT_TO_CI: Final = {Path(__file__).parent / name for name in PUSH}
 
 proof: Final = pytest.mark.proof
@@ -71,12 +76,16 @@ def spread(cases: Sequence[Any], push: int) -> list[Any]:
 
 
 def left_to_ci(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """The cases of costly tests that a run of everything leaves to CI."""
+    """The cases of costly tests, and of those that go through the whole program, that a run of everything leaves to CI."""
     cases: dict[str, list[pytest.Item]] = {}
+    through = []
     for item in items:
         if item.get_closest_marker(costly.name):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return {item for same in cases.values() for index, item in enumerate(same) if index % 10 or len(same) == 1}
+        elif item.nodeid.startswith(tuple(f"tests/{folder}/" for folder in THROUGH)):
+            through.append(item)
+    left = {item for same in cases.values() for index, item in enumerate(same) if index % 10 or len(same) == 1}
+    return left | {item for index, item in enumerate(through) if index % 3}
 
 
 def push_only(test: Any) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from tests import processes
 from tests.harness import ORGANIZATION, Org
-from tests.proofs import LEFT_TO_CI, costly, left_to_ci, proof, push_only, spread
+from tests.proofs import LEFT_TO_CI, THROUGH, costly, left_to_ci, proof, push_only, spread
 from tests.small import applied, settled, small
 
 PROGRAMS = {
@@ -115,10 +115,15 @@ class Case:
         return costly if self.costs and name == "costly" else None
 
 
-def test_a_run_of_everything_tries_every_tenth_case_of_what_is_costly_and_every_case_of_the_rest() -> None:
+def test_a_run_of_everything_tries_every_tenth_costly_case_every_third_through_the_program_and_all_others() -> None:
     many = [Case(f"a.py::test_many[{index}]", costs=True) for index in range(21)]
     alone, cheap = Case("a.py::test_alone", costs=True), [Case(f"a.py::test_cheap[{index}]", costs=False) for index in range(5)]
-    left = left_to_ci([*many, alone, *cheap])
-    assert [case.nodeid for case in (*many, alone, *cheap) if case not in left] == [
-        "a.py::test_many[0]", "a.py::test_many[10]", "a.py::test_many[20]", *(case.nodeid for case in cheap)
+    through = [Case(f"tests/{THROUGH[0]}/a.py::test_{index}", costs=False) for index in range(7)]
+    cases = [*many, alone, *cheap, *through]
+    left = left_to_ci(cases)
+    assert [case.nodeid for case in cases if case not in left] == [
+        "a.py::test_many[0]", "a.py::test_many[10]", "a.py::test_many[20]",
+        *(case.nodeid for case in cheap),
+        *(through[index].nodeid for index in (0, 3, 6)),
     ]  # fmt: skip
+    assert all((Path(__file__).parent / folder).is_dir() for folder in THROUGH)
