@@ -27,7 +27,7 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
-from reconciler.report.ledger import history_lines, record_line
+from reconciler.report.ledger import record_line, url_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
@@ -199,7 +199,8 @@ def _read(call: Call) -> tuple[Project, Kinds, Planned | None]:
 def _urls(call: Call) -> ToolAnswer:
     with ledger(call.operation, call.voice, load_settings(call.operation, call.voice)) as store:
         if call.given["url"]:
-            lines = [*history_lines(recorded(store, call.given["url"]), HERE)]
+            sheet = url_sheet(recorded(store, call.given["url"]), HERE)
+            lines = [sheet.summary, *sheet.notes]
         else:
             site = site_of(store, call.given["site"] or None)
             lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
