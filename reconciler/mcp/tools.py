@@ -14,7 +14,7 @@ from pydantic.types import StrictBool
 
 from reconciler.address import Glob, Selection
 from reconciler.config import Project
-from reconciler.edits.operations import SCHEMA
+from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
@@ -59,11 +59,6 @@ NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {co
 
 Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
 FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": Annotated[list[Text], Field(max_length=LIST_MAX)], "flag": StrictBool}
-SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "text": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "flag": {"type": "boolean"},
-}
 ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False, "operations": None}
 
 
