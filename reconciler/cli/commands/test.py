@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -30,8 +29,7 @@ from reconciler.files import path_from_here
 from reconciler.interpreters import safe_children
 from reconciler.kinds import load as load_kinds
 from reconciler.model.testing import ProjectTestResult
-from reconciler.report.annotations import github_findings
-from reconciler.report.testing import findings, summary, tests_document, tests_junit, tests_sheet
+from reconciler.report.testing import findings, tests_document, tests_junit, tests_sheet
 from reconciler.report.words import count
 from reconciler.run.connection.embedded import require_extra
 from reconciler.run.loading import now
@@ -101,7 +99,9 @@ def command(
     shown, folder = screen.masked_data(results), path_from_here(project_file(project).parent).as_posix()
     folder = "" if folder == "." else folder
     called = ready.tests[0].project.settings.project if ready.tests else folder or project_file(project).name
-    printed = TestsReport(tests_document(shown, project=called), partial(tests_sheet, shown, project=called), now(), folder, results=shown)
+    document, sheet = tests_document(shown, project=called), partial(tests_sheet, shown, project=called)
+    cases = partial(tests_junit, shown, project=called, folder=folder)
+    printed = reports.Report(document, sheet, now(), folder, findings=findings(shown), junit=cases)
     printed.write(screen, report)
     printed.show(screen, options.format)
     return exits.DONE if all(result.passed for result in results) else exits.FAILED
@@ -184,24 +184,3 @@ def _write_snapshots(screen: Screen, test: ProjectTest, result: ProjectTestResul
         create_folder(file.parent)
         write_whole(file, screen.masked(text), mode=None)
         screen.say(f"Wrote {file}.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestsReport(reports.Report):
-    """The results. For other programs, each expectation that is not met is a finding, and each test a case."""
-
-    results: Sequence[ProjectTestResult]
-
-    def rendered(self, name: str) -> str:
-        project = self.document["project"]
-        match name:
-            case "junit":
-                return tests_junit(self.results, project=project, folder=self.folder)
-            case "github":
-                return github_findings(findings(self.results), folder=self.folder)
-            case "sarif" | "codequality":
-                return reports.checked(
-                    name, findings(self.results), title=f"Tests of {project}", summary=summary(self.results), folder=self.folder
-                )
-            case _:
-                return super().rendered(name)
