@@ -109,7 +109,7 @@ class Report:
         else:
             show_sheet(screen, self.sheet())
 
-    def write(self, screen: Screen, asked: tuple[tuple[str, Path], ...]) -> None:
+    def write(self, screen: Screen, asked: Sequence[tuple[str, Path]]) -> None:
         """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
         masked = replace(self, document=screen.masked_data(self.document)) if asked else self
         for name, file in asked:
