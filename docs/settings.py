@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.keys import EVERYWHERE, PROJECT, Key
+from reconciler.config.key import Key
+from reconciler.config.keys import EVERYWHERE, PROJECT
 from reconciler.kinds import load
 
 PAGE: Final = Path(__file__).parent / "reference" / "configuration.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reconciler.config.keys import Key
+from reconciler.config.key import Key
 from reconciler.testing import keys as k
 
 INTRO: Final = """\

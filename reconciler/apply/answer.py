@@ -24,7 +24,7 @@ from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin,
 from reconciler.model.codec import ids_in, is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.match import identify
-from reconciler.plan.siblings.rows import Siblings
+from reconciler.plan.siblings.order import Siblings
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.state import IntentEnding

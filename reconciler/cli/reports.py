@@ -18,7 +18,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.files import path_from_here
 from reconciler.model import Finding
-from reconciler.report.annotations import code_quality, github, junit, of_sheet, sarif
+from reconciler.report.annotations import code_quality, github, github_findings, junit, of_sheet, sarif
 from reconciler.report.brief import brief
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
@@ -68,13 +68,15 @@ def folder(project: Project) -> str:
 @dataclass(frozen=True)
 class Report:
     """One result, for every format. `folder`: the directory of the project, relative to the current one. `page`: its own HTML, where the
-    usual page is not enough."""
+    usual page is not enough. `findings`: for formats of other programs, where the lines of the sheet are none; `junit`: its own cases."""
 
     document: Mapping[str, Any]
     sheet: Callable[[], Sheet]
     created_at: datetime
     folder: str = ""
     page: Callable[[], str] | None = None
+    findings: Sequence[Finding] | None = None
+    junit: Callable[[], str] | None = None
 
     def rendered(self, name: str) -> str:
         """The result in one of `FORMATS`."""
@@ -85,11 +87,16 @@ class Report:
                 return brief(self.sheet())
             case "markdown":
                 return markdown(self.sheet())
+            case "github" if self.findings is not None:
+                return github_findings(self.findings, folder=self.folder)
             case "github":
                 return github(self.sheet(), folder=self.folder)
+            case "junit" if self.junit is not None:
+                return self.junit()
             case "junit" | "sarif" | "codequality":
                 report = self.sheet()
-                return checked(name, of_sheet(report), title=report.title, summary=report.summary, folder=self.folder)
+                findings = of_sheet(report) if self.findings is None else self.findings
+                return checked(name, findings, title=report.title, summary=report.summary, folder=self.folder)
             case _:
                 return self.page() if self.page is not None else html(self.sheet(), created_at=self.created_at.astimezone(HERE))
 
@@ -102,7 +109,7 @@ class Report:
         else:
             show_sheet(screen, self.sheet())
 
-    def write(self, screen: Screen, asked: tuple[tuple[str, Path], ...]) -> None:
+    def write(self, screen: Screen, asked: Sequence[tuple[str, Path]]) -> None:
         """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
         masked = replace(self, document=screen.masked_data(self.document)) if asked else self
         for name, file in asked:

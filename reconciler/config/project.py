@@ -16,7 +16,8 @@ from typing import Any, TypedDict, Unpack
 from reconciler.config.assembled import assembled
 from reconciler.config.environments.folder import chosen, unmentioned
 from reconciler.config.environments.overlay import Overlay, lay_over, overlay
-from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, by_name, project_file
+from reconciler.config.key import by_name
+from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ALLOW_FILE, ProjectFiles
 from reconciler.config.language.stand_ins import stand_in, take_unset

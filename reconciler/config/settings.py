@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from reconciler.config.canonical import digest
+from reconciler.config.key import Key
 from reconciler.config.keys import (
     COUNT_MAX,
     GUARDS,
@@ -30,7 +31,6 @@ from reconciler.config.keys import (
     STATE,
     STATE_KEY,
     TIMEOUT_DEFAULT,
-    Key,
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, items_of, report_form, shown, untainted, wrong_form

@@ -17,7 +17,7 @@ from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
-from reconciler.plan.siblings.rows import current_order
+from reconciler.plan.siblings.order import current_order
 from reconciler.resource import Kind
 
 

@@ -21,7 +21,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address, Glob, addresses_in
-from reconciler.config.keys import ENVIRONMENT, ENVIRONMENTS, EVERYWHERE, PROJECT, Key
+from reconciler.config.key import Key
+from reconciler.config.keys import ENVIRONMENT, ENVIRONMENTS, EVERYWHERE, PROJECT
 from reconciler.config.policies.keys import NAMES
 from reconciler.config.references import Positions
 from reconciler.config.resources.shapes import shapes
@@ -167,9 +168,7 @@ class NameIndex:
             return Symbol(occurrence.name, occurrence.sort, "", occurrence.span, occurrence.span.line, None)
         title = next((text for name in ("title", "name", "label") if isinstance(text := declared.values.get(name), str)), "")
         place = self.texts.files[declared.source.file].places.get(declared.source[1:])
-        last = (
-            max((node.at.line for part in place for node in _nodes(part)), default=occurrence.span.line) if place else occurrence.span.line
-        )
+        last = max((node.at.line for part in place or () for node in _nodes(part)), default=occurrence.span.line)
         parent = str(declared.parent) if declared.parent is not None else None
         return Symbol(occurrence.name, declared.kind, title, occurrence.span, last, parent)
 
@@ -298,8 +297,7 @@ class _Gathering:
         document = file.document
         if not isinstance(document, Map):
             return
-        if TESTS in document.entries or EXAMPLES in document.entries:
-            self._tests(document)
+        self._tests(document)
         environment = file.name.startswith(f"{ENVIRONMENTS}/")
         self._map(ENVIRONMENT if environment else (*PROJECT, *EVERYWHERE), document, "")
         for root in self.kinds.roots:
@@ -396,14 +394,11 @@ class _Gathering:
             case "expression":
                 for scalar in scalars(entry.node):
                     self.expressions[scalar.at.file].add(self.texts.files[scalar.at.file].index(scalar.at))
-            case _:
-                pass
 
     def _values(self, entry: MapEntry, holder: Map) -> None:
         """The references in fields of the resource whose address is beside them."""
         beside = holder.entries.get("address")
-        named = beside.node if beside is not None else None
-        address = self.by_text.get(named.text) if isinstance(named, Scalar) else None
+        address = self.by_text.get(beside.node.text) if beside is not None and isinstance(beside.node, Scalar) else None
         for value in entry.node.entries.values() if address is not None and isinstance(entry.node, Map) else ():
             field = self.kinds.of(address).fields.get(value.key) if address is not None else None
             if field is not None and address is not None:
@@ -438,14 +433,10 @@ class _Gathering:
 
     def _part(self, scalar: Scalar, name: str, start: int, under: str) -> None:
         """An address that is a part of a text."""
-        whole = self.texts.files[scalar.at.file].span(scalar.at, scalar.text)
-        if name not in self.by_text:
-            return
-        if whole is None:
-            self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, scalar.at, None, under=under)
-        else:
-            at = Source(whole.file, whole.line, whole.column + start)
-            self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, at, name, under=under, part=True)
+        if name in self.by_text:
+            whole = self.texts.files[scalar.at.file].span(scalar.at, scalar.text)
+            at = scalar.at if whole is None else Source(whole.file, whole.line, whole.column + start)
+            self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, at, None if whole is None else name, under=under, part=whole is not None)
 
     # -- expressions ---------------------------------------------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ operation, `Refused` for what only people change: rules, consents, secrets, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, Final, Literal, NoReturn, get_args
 
 from reconciler.address import KEY_FORM, Address, is_key
 from reconciler.config.keys import TOP
@@ -35,16 +35,36 @@ ADDRESS_MAX: Final = 1_000  # characters
 DIGITS_MAX: Final = 20
 
 Op = Literal["set", "add", "move", "rename", "remove"]
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "set": ("fields", "unset"),
-    "add": ("fields", "in", "after", "first"),
-    "move": ("in", "after", "first"),
-    "rename": ("key",),
-    "remove": ("forget",),
+FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "text": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "flag": {"type": "boolean"},
+    "fields": {"type": "object"},
+    "address": {"type": "string"},
 }
+"""The JSON Schemas of the forms of arguments, also of those of tools for agents."""
+
+# Addresses are read by `_address`.
+_MUST_BE: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "text": ("text", lambda value: isinstance(value, str)),
+    "texts": ("a list of names of fields", lambda value: isinstance(value, list) and all(isinstance(part, str) for part in value)),
+    "flag": ("true or false", lambda value: isinstance(value, bool)),
+    "fields": ("an object: values by field", lambda value: isinstance(value, dict)),
+}
+_ARGUMENTS: Final[Mapping[str, tuple[tuple[Op, ...], str, str]]] = {
+    "fields": (("set", "add"), "fields", "values by field, as in the YAML. add: also lists and maps of resources."),
+    "unset": (("set",), "texts", "fields whose lines are removed."),
+    "in": (("add", "move"), "address", "the resource whose list or map gets it."),
+    "after": (("add", "move"), "address", "the sibling that it follows. Without it: last."),
+    "first": (("add", "move"), "flag", "before all siblings."),
+    "key": (("rename",), "text", "the new key."),
+    "forget": (("remove",), "flag", "keep the object on the service, and stop managing it."),
+}
+"""What an operation has beside `op` and `address`: in which operations, its form, and what it means."""
+
+KEYS: Final[dict[Op, tuple[str, ...]]] = {op: tuple(name for name, (ops, _, _) in _ARGUMENTS.items() if op in ops) for op in get_args(Op)}
 """The keys of each operation, beside `op` and `address`."""
 
-_ADDRESS: Final[Mapping[str, Any]] = {"type": "string"}
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "array",
     "minItems": 1,
@@ -59,17 +79,8 @@ SCHEMA: Final[Mapping[str, Any]] = {
                 "description": "set: change fields. add: declare a resource, with what it contains. move: to another list or position. "
                 "rename: another key, everywhere. remove: with what it contains.",
             },
-            "address": {**_ADDRESS, "description": "The resource: ORGANIZATION/KIND/KEY/…; for add, the address that it gets."},
-            "fields": {
-                "type": "object",
-                "description": "set, add: values by field, as in the YAML. add: also lists and maps of resources.",
-            },
-            "unset": {"type": "array", "items": {"type": "string"}, "description": "set: fields whose lines are removed."},
-            "in": {**_ADDRESS, "description": "add, move: the resource whose list or map gets it."},
-            "after": {**_ADDRESS, "description": "add, move: the sibling that it follows. Without it: last."},
-            "first": {"type": "boolean", "description": "add, move: before all siblings."},
-            "key": {"type": "string", "description": "rename: the new key."},
-            "forget": {"type": "boolean", "description": "remove: keep the object on the service, and stop managing it."},
+            "address": {**FORMS["address"], "description": "The resource: ORGANIZATION/KIND/KEY/…; for add, the address that it gets."},
+            **{name: {**FORMS[form], "description": f"{', '.join(ops)}: {says}"} for name, (ops, form, says) in _ARGUMENTS.items()},
         },
     },
 }
@@ -178,21 +189,14 @@ def _operation(kinds: Kinds, number: int, item: Any) -> EditOperation:
     about = _address(kinds, where, "address", item.get("address"))
     if about is None:
         raise UsageError(f"{where} lacks address", id="RC-operation", hint=_example())
-    bare = EditOperation(number, cast(Op, op), about)
-    texts = {"key": item.get("key", "")}
-    flags = {name: item.get(name, False) for name in ("first", "forget")}
-    for name, value in (*texts.items(), *flags.items()):
-        kind = str if name in texts else bool
-        if not isinstance(value, kind):
-            bare.wrong(f"{name} must be {'text' if kind is str else 'true or false'}, not {shown(value)}")
-    values, unset = item.get("fields", {}), item.get("unset", [])
-    if not isinstance(values, dict):
-        bare.wrong("fields must be an object: values by field")
-    if not isinstance(unset, list) or not all(isinstance(name, str) for name in unset):
-        bare.wrong("unset must be a list of names of fields")
+    bare = EditOperation(number, op, about)
+    for name in (name for name in KEYS[op] if name in item and _ARGUMENTS[name][1] in _MUST_BE):
+        what, fits = _MUST_BE[_ARGUMENTS[name][1]]
+        if not fits(item[name]):
+            bare.wrong(f"{name} must be {what}, not {shown(item[name])}")
     operation = EditOperation(
-        number, cast(Op, op), about, values, tuple(unset), _address(kinds, where, "in", item.get("in")),
-        _address(kinds, where, "after", item.get("after")), flags["first"], str(texts["key"]), flags["forget"],
+        number, op, about, item.get("fields", {}), tuple(item.get("unset", ())), _address(kinds, where, "in", item.get("in")),
+        _address(kinds, where, "after", item.get("after")), item.get("first", False), item.get("key", ""), item.get("forget", False),
     )  # fmt: skip
     _complete(kinds, operation)
     _check_fields(kinds, operation)

@@ -14,7 +14,8 @@ from typing import Any, Final
 from lsprotocol import types
 
 from reconciler.address import Address
-from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, PROJECT, Key
+from reconciler.config.key import Key
+from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, PROJECT
 from reconciler.config.language.functions import FILTERS, TESTS
 from reconciler.config.policies.keys import ready
 from reconciler.config.source.includes import INCLUDE

@@ -14,7 +14,7 @@ from pydantic.types import StrictBool
 
 from reconciler.address import Glob, Selection
 from reconciler.config import Project
-from reconciler.edits.operations import SCHEMA
+from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
@@ -27,7 +27,7 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
-from reconciler.report.ledger import history_lines, record_line
+from reconciler.report.ledger import record_line, url_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
@@ -59,11 +59,6 @@ NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {co
 
 Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
 FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": Annotated[list[Text], Field(max_length=LIST_MAX)], "flag": StrictBool}
-SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "text": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "flag": {"type": "boolean"},
-}
 ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False, "operations": None}
 
 
@@ -199,7 +194,8 @@ def _read(call: Call) -> tuple[Project, Kinds, Planned | None]:
 def _urls(call: Call) -> ToolAnswer:
     with ledger(call.operation, call.voice, load_settings(call.operation, call.voice)) as store:
         if call.given["url"]:
-            lines = [*history_lines(recorded(store, call.given["url"]), HERE)]
+            sheet = url_sheet(recorded(store, call.given["url"]), HERE)
+            lines = [sheet.summary, *sheet.notes]
         else:
             site = site_of(store, call.given["site"] or None)
             lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]

@@ -54,7 +54,7 @@ from reconciler.model.plan import (
     Outcome as Outcome,
     Plan as Plan,
     PlanCost as PlanCost,
-    SavedPlanRest as SavedPlanRest,
+    SavedPlanCheck as SavedPlanCheck,
     StateUpdate as StateUpdate,
     Step as Step,
     StepResult as StepResult,

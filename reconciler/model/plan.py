@@ -433,8 +433,9 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class SavedPlanRest:
-    """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show.
+class SavedPlanCheck:
+    """What the check of a saved plan against a new plan found. `refused`: addresses of the saved one that are not applied, with the reason;
+    `new`: addresses that only the new one has.
 
     `origin`: who created the file, from which commit, as it says. `same`: whether it was created from the same evaluated configuration.
     """
@@ -466,7 +467,7 @@ class Outcome:
     unverified: tuple[Address, ...] = ()
     not_visible: tuple[Address, ...] = ()
     next_step: str | None = None
-    not_applied: SavedPlanRest | None = None
+    not_applied: SavedPlanCheck | None = None
 
     @property
     def went_through(self) -> bool:

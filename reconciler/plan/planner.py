@@ -42,7 +42,8 @@ from reconciler.plan.passes.prerequisites import expectations, last_admin, requi
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
-from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
+from reconciler.plan.siblings.order import current_positions, unmanaged_siblings
+from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
 from reconciler.plan.urls.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import WHEN_READ, Actual, Blocked, Observed, Position, waiting
@@ -30,9 +29,9 @@ from reconciler.plan.containment import Contents, Key, groups, parent
 from reconciler.plan.decisions import Batch, Draft, Removal, Transfer, TransferredTogether
 from reconciler.plan.matching.match import moved_line
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.siblings.rows import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
+from reconciler.plan.siblings.order import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, Kinds
+from reconciler.resource import Kinds
 
 # -- What is transferred together ----------------------------------------------------------------------------------------------------
 
@@ -190,8 +189,7 @@ class _Obstacles:
     def __init__(self, world: World, decisions: Decisions, actual: Actual) -> None:
         self.world, self.kinds, self.decisions, self.actual = world, world.kinds, decisions, actual
         self.matches, self.together = decisions.matches, world.transferred
-        run_drafts, run_removals = decisions.of_this_run()
-        self.run_drafts, self.run_removals = run_drafts, run_removals
+        self.run_drafts, self.run_removals = decisions.of_this_run()
         self.drafts: dict[Key, Draft] = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
         self.removals: dict[Key, list[Removal]] = defaultdict(list)
         for removal in decisions.removals.values():
@@ -336,14 +334,10 @@ class _Obstacles:
         referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.stored_fields if not field.container]
-            if names:
-                for observed in self.actual.objects.get(kind.name, {}).values():
-                    for name in names:
-                        value = observed.values.get(name, UNSET)
-                        if value is not UNSET:
-                            for id in ids_in(value):
-                                if id in self.transferred_ids:
-                                    referring[id].append(observed)
+            for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
+                for id in (id for name in names for id in ids_in(observed.values.get(name))):
+                    if id in self.transferred_ids:
+                        referring[id].append(observed)
         return referring
 
     def _shown(self, root: Address, transferred: set[Key]) -> Iterator[Blocked | Address]:
@@ -356,8 +350,7 @@ class _Obstacles:
                 )
         for _, id in sorted(transferred):
             for observed in self.referring.get(id, ()):
-                key = observed.key
-                if key in transferred:
+                if (key := observed.key) in transferred:
                     continue
                 removals = self.removals.get(key, [])
                 removal = next((removal for removal in removals if removal.deletes and removal.address in self.run_removals), None)
@@ -378,7 +371,8 @@ class _Obstacles:
     def _shows_another(self, draft: Draft, id: str) -> bool:
         """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
         changes = {difference.field.name: difference for difference in draft.sendable if not difference.field.container}
-        showing = [name for name, field in draft.kind.stored_fields if not field.container and id in ids_in(_value(draft.observed, name))]
+        values = draft.observed.values if draft.observed is not None else {}
+        showing = [name for name, field in draft.kind.stored_fields if not field.container and id in ids_in(values.get(name))]
         return bool(showing) and all(name in changes and self.transferred_ids.isdisjoint(ids_in(changes[name].after)) for name in showing)
 
     def _showing(self, name: str) -> Iterator[str]:
@@ -401,12 +395,6 @@ class _Obstacles:
             container = self.actual.find(outer.name, id)
             at = self._called(container) if container is not None else Address((bare(id),))
         return kind.address(at, bare(observed.id))
-
-
-def _value(observed: Observed | None, name: str) -> Any:
-    """The value of a field; None where it is unknown."""
-    value = observed.values.get(name, UNSET) if observed is not None else UNSET
-    return None if value is UNSET else value
 
 
 # -- The decisions -------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.keys import Key
+from reconciler.config.key import Key
 from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain

@@ -97,7 +97,7 @@ def _mixed(entries: Sequence[SheetEntry]) -> list[SheetEntry]:
 def entry_lines(entry: SheetEntry) -> Iterator[str]:
     """An entry as one line; several where it has many."""
     where = f" ({one_line(entry.where)})" if entry.where else ""
-    title = f"{one_line(entry.title)}{where}:"
+    title = f"{one_line(entry.title)}{where}{':' if entry.lines else ''}"
     text = title
     # The lines that are the reason for its place come first: they must not be what is cut.
     for line in sorted(entry.lines, key=lambda line: line.harm is None):

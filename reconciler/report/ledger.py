@@ -1,14 +1,16 @@
-"""The ledger of published URLs as lines for people, as data, and as a sitemap. Pure."""
+"""The ledger of published URLs: lines for people, the sheet of one URL, data, and a sitemap. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 from typing import Final
+from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.report.schemas.state import UrlHistoryDocument, UrlRecordData
+from reconciler.report.sheet import Sheet
 from reconciler.report.words import listed
 from reconciler.text.escape import terminal, xml
 from reconciler.text.names import utc_text
@@ -25,28 +27,32 @@ def record_line(record: UrlRecord, zone: tzinfo | None) -> str:
     return terminal(f"{record.url}  since {_day(record.since, zone)} (run {record.run[:RUN_SHOWN]}){end}")
 
 
-def history_lines(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
-    """What happened to one URL: where it leads now, when that began, and by which run; older times below it."""
-    first, *older = history.records
+def url_sheet(history: UrlHistory, zone: tzinfo | None, *, environment: str | None = None) -> Sheet:
+    """What happened to one URL: where it leads now, when that began, and by which run; what answered there before, as notes."""
+    _, *older = history.records
+    spans = [(record, _day(record.since, zone), "now" if record.ended is None else _day(record.ended, zone)) for record in older]
+    notes = [f"Page {record.page} answered there from {since} to {ended}." for record, since, ended in spans]
+    return Sheet("history", urlsplit(history.url).netloc, environment, " ".join(_present(history, zone)), notes=notes)
+
+
+def _present(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
+    first = history.records[0]
     by = f"run {(first.ender or first.run)[:RUN_SHOWN]}" + (f", commit {history.commit[:COMMIT_SHOWN]}" if history.commit else "")
     if first.ended is None:
-        yield f"{terminal(history.url)} answers, since {_day(first.since, zone)} by {by}."
+        yield f"{history.url} answers, since {_day(first.since, zone)} by {by}."
     elif history.now:
         target = nearest(first, history.now)
-        yield f"{terminal(history.url)} moved to {terminal(target.url)} on {_day(first.ended, zone)} by {by}."
-        others = [terminal(record.url) for record in history.now if record != target]
+        yield f"{history.url} moved to {target.url} on {_day(first.ended, zone)} by {by}."
+        others = [record.url for record in history.now if record != target]
         if others:
-            yield f"  The page also answers at {listed(others, len(others))}."
+            yield f"The page also answers at {listed(others, len(others))}."
     elif history.last:
         target = nearest(first, history.last)
         end = f"{_day(target.ended, zone) if target.ended is not None else 'now'} by run {(target.ender or '')[:RUN_SHOWN]}"
-        yield f"{terminal(history.url)} moved on {_day(first.ended, zone)} by {by}."
-        yield f"  Its page answered last at {terminal(target.url)}, which ended on {end}; it is no longer published."
+        yield f"{history.url} moved on {_day(first.ended, zone)} by {by}."
+        yield f"Its page answered last at {target.url}, which ended on {end}; it is no longer published."
     else:
-        yield f"{terminal(history.url)} ended on {_day(first.ended, zone)} by {by}; its page is no longer published."
-    for record in older:
-        end = _day(record.ended, zone) if record.ended is not None else "now"
-        yield f"  Page {terminal(record.page)} answered there from {_day(record.since, zone)} to {end}."
+        yield f"{history.url} ended on {_day(first.ended, zone)} by {by}; its page is no longer published."
 
 
 def _day(moment: datetime, zone: tzinfo | None) -> str:

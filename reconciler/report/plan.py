@@ -100,7 +100,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
-        *_page_urls(plan),
+        *(EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL) for title, lines in url_lines(plan).items()),
         *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
         *_open_work(plan),
         *violation_parts(plan.violations, remedies=remedies),
@@ -464,11 +464,6 @@ def _broken(plan: Plan) -> Iterator[EntryPart]:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id, harm=Harm.DEAD_URL)
         yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
-
-
-def _page_urls(plan: Plan) -> Iterator[EntryPart]:
-    for title, lines in url_lines(plan).items():
-        yield EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL)
 
 
 def _open_work(plan: Plan) -> Iterator[EntryPart]:

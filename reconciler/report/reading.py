@@ -30,7 +30,7 @@ from reconciler.model import (
     Outcome,
     Plan,
     Position,
-    SavedPlanRest,
+    SavedPlanCheck,
     Severity,
     Source,
     Step,
@@ -252,7 +252,7 @@ def _outcome(document: Data) -> Sheet:
     saved = document["savedPlan"]
     not_applied = None
     if saved is not None:
-        not_applied = SavedPlanRest({item["address"]: item["reason"] for item in saved["refused"]}, tuple(saved["new"]))
+        not_applied = SavedPlanCheck({item["address"]: item["reason"] for item in saved["refused"]}, tuple(saved["new"]))
     outcome = Outcome(
         "",
         Plan(document.get("project", ""), document.get("environment"), outside=document["summary"]["outside"] or None),

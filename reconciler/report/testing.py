@@ -1,4 +1,4 @@
-"""What tests found: a line for each, with what is not as expected below those that failed; as plain data; as JUnit. Pure."""
+"""What tests found: as a sheet; as findings; as plain data; as JUnit, with a case for each test. Pure."""
 
 from __future__ import annotations
 
@@ -9,39 +9,44 @@ from xml.etree import ElementTree
 from reconciler.model import Finding, Severity
 from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.report.annotations import path_of
-from reconciler.report.layout import Span, Style
+from reconciler.report.layout import Style, cells
 from reconciler.report.schemas.testing import MismatchData, ProjectTestData, TestsDocument
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
-from reconciler.text.escape import terminal, xml
+from reconciler.text.escape import xml
 
 FORMAT: Final = "reconciler.tests/1"
 NOT_MET: Final = Mismatch.id
-PLACES_MAX: Final = 40  # columns
+SIGNS: Final = {"-": Style.DELETE, "+": Style.CREATE}
+"""Of the lines of a difference."""
 
 
-def tests_text(results: Sequence[ProjectTestResult]) -> Iterator[Span]:
-    """A line for each test, and below those that failed what is not as expected."""
-    width = min(PLACES_MAX, max((len(result.source.file_and_line) for result in results), default=0))
-    for result in results:
-        style, word = (Style.CREATE, "passed") if result.passed else (Style.BLOCKED, "failed")
-        environment = f" ({result.environment})" if result.environment and result.environment not in result.name else ""
-        yield Span(style, word)
-        yield Span(Style.PLAIN, f"  {terminal(result.source.file_and_line):<{width}}  {terminal(result.name + environment)}\n")
-        for mismatch in result.mismatches:
-            yield from _mismatch(mismatch)
-    yield Span(Style.PLAIN, f"{summary(results)}\n")
+def tests_sheet(results: Sequence[ProjectTestResult], *, project: str) -> Sheet:
+    """An entry for each test, with what is not as expected below those that failed."""
+    entries = [_entry(result) for result in results]
+    columns = max((cells(entry.title) for entry in entries), default=0)
+    passed = all(result.passed for result in results)
+    return Sheet("tests", project, None, summary(results), entries, headline=summary(results), quiet=passed, address_columns=columns)
 
 
-def _mismatch(mismatch: Mismatch) -> Iterator[Span]:
+def _entry(result: ProjectTestResult) -> SheetEntry:
+    word, weight, style = ("passed", Weight.CHANGE, Style.CREATE) if result.passed else ("failed", Weight.URGENT, Style.BLOCKED)
+    environment = f" ({result.environment})" if result.environment and result.environment not in result.name else ""
+    lines = [line for mismatch in result.mismatches for line in _lines(mismatch)]
+    where = f"{word}  {result.name}{environment}"
+    return SheetEntry(result.source.file_and_line, where, lines, weight, result.source, style)
+
+
+def _lines(mismatch: Mismatch) -> Iterator[SheetLine]:
     # That an expectation is not met needs no explanation; another cause has a page.
     cause = "" if mismatch.id == NOT_MET else f" [{mismatch.id}]"
-    yield Span(Style.PLAIN, f"        {terminal(f'{mismatch.source}  {mismatch.message}')}{cause}\n")
+    yield SheetLine(Style.BLOCKED, "!", "", f"{mismatch.source}  {mismatch.message}{cause}", id=mismatch.id, source=mismatch.source)
     if mismatch.expected or mismatch.actual:
-        yield Span(Style.DELETE, f"          - expected: {terminal(mismatch.expected)}\n")
-        yield Span(Style.CREATE, f"          + actual:   {terminal(mismatch.actual)}\n")
+        yield SheetLine(Style.DELETE, "-", "expected", mismatch.expected)
+        yield SheetLine(Style.CREATE, "+", "actual", mismatch.actual)
     for line in mismatch.lines:
-        style = Style.DELETE if line.startswith("-") else Style.CREATE if line.startswith("+") else Style.DIM
-        yield Span(style, f"            {terminal(line)}\n")
+        sign, rest = (line[0], line[1:]) if line[:1] in SIGNS else (" ", line)
+        yield SheetLine(SIGNS.get(sign, Style.DIM), sign, "", rest)
 
 
 def summary(results: Sequence[ProjectTestResult]) -> str:

@@ -55,8 +55,8 @@ class Planned:
     `read_at`: when reading began, in seconds of a monotonic clock. `matches`: which object is which resource; `known`: the same, as long as
     nothing more was read since. `pages`: whether it says what happens to pages and to what people are working on. `trees`: the pages that
     were needed for its URLs; `answering`: those of everything that anybody can read are among them. `links`: of pages, where some end.
-    `answers`: the work in progress in what the plan changes. `recorded`: what the state knows of URLs; nothing without `urls:`. `pace`:
-    what making it took; None until it is made.
+    `lost`: the objects that lose work in progress if there is any, none where the project does not look; `answers`: the work in them.
+    `recorded`: what the state knows of URLs; nothing without `urls:`. `pace`: what making it took; None until it is made.
     """
 
     kinds: Kinds
@@ -72,6 +72,7 @@ class Planned:
     trees: Trees = field(default_factory=dict)
     answering: bool = False
     links: ReadLinks = ()
+    lost: tuple[Loss, ...] = ()
     answers: Answers = field(default_factory=dict)
     recorded: RecordedUrls = field(default_factory=RecordedUrls)
     pace: Pace | None = None
@@ -255,27 +256,25 @@ def _paged(planned: Planned) -> Planned:
     return replace(planned, plan=with_answering(plan, planned.trees) if planned.answering else plan)
 
 
+def _lost(planned: Planned) -> Planned:
+    looks = planned.pages and planned.desired.guards.open_work != IGNORE
+    return replace(planned, lost=losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids) if looks else ())
+
+
 async def _with_work(source: PlanSource, planned: Planned) -> Planned:
-    lost = lost_work(planned) if planned.pages else ()
-    if not lost:
+    if not planned.lost:
         return planned
     with source.reader.giving(source.links):  # both look for links
-        answers = await open_work(source.reader, planned.kinds, lost, planned.actual)
+        answers = await open_work(source.reader, planned.kinds, planned.lost, planned.actual)
     return replace(planned, answers=answers)
 
 
 def _worked(planned: Planned) -> Planned:
-    lost = lost_work(planned) if planned.pages else ()
-    if not lost:
+    if not planned.lost:
         return planned
     # The service's clock, where it shows one: what people do there has its times.
     at, guards = planned.actual.date or now(), planned.desired.guards
-    return replace(planned, plan=with_open_work(planned.plan, lost, planned.answers, guards, planned.state.consents, at))
-
-
-def lost_work(planned: Planned) -> tuple[Loss, ...]:
-    """The objects that lose work in progress if there is any; none where the project does not look."""
-    return () if planned.desired.guards.open_work == IGNORE else losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids)
+    return replace(planned, plan=with_open_work(planned.plan, planned.lost, planned.answers, guards, planned.state.consents, at))
 
 
 def _redirected(planned: Planned) -> Planned:
@@ -295,6 +294,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("readers", _selected, _with_readers),  # decides again where the plan opens something, from who reads it now
     Stage("prove", _proved, says="Checking the plan for"),  # before anything is said about the plan: it may block some of it
     Stage("pages", _paged, _with_pages),  # what answers where, before and after
+    Stage("losses", _lost),  # from the readers that the plan leaves, so behind what decides them
     Stage("work", _worked, _with_work),  # behind the pages: what ends with them
     Stage("redirects", _redirected),  # behind all that changes URLs: from what answers after the plan, and the ledger
     Stage("policies", _judged),  # last: they may ask about anything above

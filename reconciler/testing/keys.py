@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.config.keys import ACCESS_TEST, Key
+from reconciler.config.key import Key
+from reconciler.config.keys import ACCESS_TEST
 
 TESTS: Final = "tests"
 CONSENT: Final = ("all", "none")

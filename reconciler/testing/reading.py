@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.access import NamedReaders, read_access_test
-from reconciler.config.keys import IGNORED, by_name
+from reconciler.config.key import by_name
+from reconciler.config.keys import IGNORED
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form

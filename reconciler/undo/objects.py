@@ -12,8 +12,8 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Observed, Position, Source, State
 from reconciler.model.codec import ids_in, title
-from reconciler.plan.siblings import rows as sibling_positions
-from reconciler.plan.siblings.rows import Siblings, by_parent, parent_of, with_unmanaged
+from reconciler.plan.siblings import order as sibling_positions
+from reconciler.plan.siblings.order import Siblings, by_parent, parent_of, with_unmanaged
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 NOWHERE: Final = Source("(no line of the YAML)", 0)

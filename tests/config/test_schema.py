@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.config.keys import ENVIRONMENT, GUARDS, PROJECT, TOP, Key
+from reconciler.config.key import Key
+from reconciler.config.keys import ENVIRONMENT, GUARDS, PROJECT, TOP
 from reconciler.config.schemas.document import schema
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.files import Files

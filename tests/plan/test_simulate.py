@@ -17,7 +17,7 @@ from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.siblings.rows import Siblings
+from reconciler.plan.siblings.order import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.plan.world import World
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field

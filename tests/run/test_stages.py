@@ -63,4 +63,4 @@ def test_a_narrowed_plan_names_the_pages_that_link_to_those_that_end_with_it(tmp
 
 
 def test_every_stage_has_a_name_of_its_own() -> None:
-    assert [stage.name for stage in STAGES] == ["match", "decide", "readers", "prove", "pages", "work", "redirects", "policies"]
+    assert [stage.name for stage in STAGES] == ["match", "decide", "readers", "prove", "pages", "losses", "work", "redirects", "policies"]

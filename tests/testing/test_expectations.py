@@ -111,12 +111,17 @@ def test_the_text_shows_the_position_and_the_difference(cli: Cli) -> None:
     small(cli).write("tests/it.yaml", FAILS)
     text = cli("test", ".", "--parallel", "1", code=exits.FAILED).stdout
     assert text.startswith(
-        "failed  tests/it.yaml:2  nothing holds\n"
-        "        tests/it.yaml:7:29  anyone cannot read acme/space/salaries, and must see it (they are paid by everybody)\n"
-        "          - expected: can read it\n"
-        "          + actual:   cannot read it\n"
+        "tests/it.yaml:2                          failed  nothing holds\n"
+        "  !             tests/it.yaml:7:29  anyone cannot read acme/space/salaries, and must see it (they are paid by everybody)\n"
+        "  - expected    can read it\n"
+        "  + actual      cannot read it\n"
     )
+    assert "    acme/site/docs: update basename\n" in text
     assert text.endswith("0 tests passed, 1 failed.\n")
+    for form in ("markdown", "html", "brief"):
+        shown = cli("test", ".", "--parallel", "1", "--format", form, code=exits.FAILED).stdout
+        assert "anyone cannot read acme/space/salaries, and must see it" in shown, form
+        assert "0 tests passed, 1 failed." in shown, form
 
 
 BEFORE = """\

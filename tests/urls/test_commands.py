@@ -234,9 +234,11 @@ def test_a_url_whose_page_moved_and_ended_later_names_that_end(cli: Cli) -> None
     for paths in (FIRST, {**FIRST, "old": "v2"}, {key: path for key, path in FIRST.items() if key != "old"}):
         apply(cli, paths, urls)
         cli("sandbox", "clock", "--db", "p/sandbox.db", "--advance", month, code=0)
-    moved, ended = cli("urls", "where", f"{BASE}/v1/past", "p", code=0).stdout.splitlines()
+    moved, ended = cli("urls", "where", f"{BASE}/v1/past", "p", code=0).stdout.split(" Its ")
     assert moved.startswith(f"{BASE}/v1/past moved on 2030-02-14 by run ")
-    assert ended.startswith(f"  Its page answered last at {BASE}/v2/past, which ended on 2030-03-16 by run ")
+    assert ended.startswith(f"page answered last at {BASE}/v2/past, which ended on 2030-03-16 by run ")
+    for form in ("markdown", "html", "brief", "github"):
+        assert "which ended on 2030-03-16 by run" in cli("urls", "where", f"{BASE}/v1/past", "p", "--format", form, code=0).stdout
     last = {
         record["url"]: record["ended"][:10] for record in valid(cli.json("urls", "where", f"{BASE}/v1/past", "p"), "url-history")["last"]
     }

@@ -29,17 +29,15 @@ from reconciler.files import path_from_here
 from reconciler.interpreters import safe_children
 from reconciler.kinds import load as load_kinds
 from reconciler.model.testing import ProjectTestResult
-from reconciler.report.annotations import github_findings
-from reconciler.report.testing import findings, summary, tests_document, tests_junit, tests_text
+from reconciler.report.testing import findings, tests_document, tests_junit, tests_sheet
 from reconciler.report.words import count
 from reconciler.run.connection.embedded import require_extra
-from reconciler.text.escape import as_json
+from reconciler.run.loading import now
 from reconciler.twin.project_tests import chosen, gather
 from reconciler.twin.running import ProjectTest, run_test
 from reconciler.writing import create_folder, write_whole
 
 Job = tuple[ProjectTest, dict[str, str]]
-FORMATS: Final = ("json", "github", *reports.CHECKS)
 # A child of fork has imported everything. Elsewhere than on Linux, libraries of the system do not survive it.
 START: Final = "fork" if sys.platform == "linux" else "spawn"
 
@@ -57,8 +55,8 @@ START: Final = "fork" if sys.platform == "linux" else "spawn"
 )
 @click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="Run up to N tests at the same time. Default: one for each CPU.")
 @click.option("--update", is_flag=True, allow_from_autoenv=False, help="Write the snapshots of plans instead of comparing them.")
-@reports.option(FORMATS)
-@shared.output(formats=("text", *FORMATS))
+@reports.option()
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -101,12 +99,11 @@ def command(
     shown, folder = screen.masked_data(results), path_from_here(project_file(project).parent).as_posix()
     folder = "" if folder == "." else folder
     called = ready.tests[0].project.settings.project if ready.tests else folder or project_file(project).name
-    for name, file in report:
-        reports.write_report(file, _rendered(name, shown, called, folder))
-    if options.format == "text":
-        screen.spans(tests_text(shown))
-    else:
-        screen.raw(_rendered(options.format, shown, called, folder))
+    document, sheet = tests_document(shown, project=called), partial(tests_sheet, shown, project=called)
+    cases = partial(tests_junit, shown, project=called, folder=folder)
+    printed = reports.Report(document, sheet, now(), folder, findings=findings(shown), junit=cases)
+    printed.write(screen, report)
+    printed.show(screen, options.format)
     return exits.DONE if all(result.passed for result in results) else exits.FAILED
 
 
@@ -187,16 +184,3 @@ def _write_snapshots(screen: Screen, test: ProjectTest, result: ProjectTestResul
         create_folder(file.parent)
         write_whole(file, screen.masked(text), mode=None)
         screen.say(f"Wrote {file}.")
-
-
-def _rendered(name: str, results: Sequence[ProjectTestResult], called: str, folder: str) -> str:
-    """Results in one of `FORMATS`. `called`: the name of the project."""
-    match name:
-        case "json":
-            return as_json(tests_document(results, project=called)) + "\n"
-        case "junit":
-            return tests_junit(results, project=called, folder=folder)
-        case "github":
-            return github_findings(findings(results), folder=folder)
-        case _:
-            return reports.checked(name, findings(results), title=f"Tests of {called}", summary=summary(results), folder=folder)

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -14,7 +16,7 @@ import click
 
 from reconciler import exits
 from reconciler.address import Address
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.opening import confirm_hosts, opened
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -22,9 +24,9 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
 from reconciler.model.redirects import Redirect, RedirectFormat, UrlSettings
-from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
+from reconciler.report.ledger import SITEMAP_MOST, history_document, record_data, record_line, sitemap, url_sheet
 from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
-from reconciler.run.loading import load_settings
+from reconciler.run.loading import load_settings, now
 from reconciler.run.redirect_files import write_redirects
 from reconciler.run.rules import JudgedProject
 from reconciler.run.stages import present
@@ -97,9 +99,10 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
 @shared.project()
 @shared.service()
 @shared.state()
-@shared.output(formats=("text", "json"))
+@reports.option()
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
-def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
+def where_command(screen: Screen, /, url: str, report: tuple[tuple[str, Path], ...], **parameters: Any) -> None:
     """Show what happened to a published URL: whether it answers, or when, by which run and from which commit its page moved, and where to.
 
     \b
@@ -108,11 +111,11 @@ def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
     """
     options = Options.of(screen, parameters)
     with _ledger(screen, options) as store:
-        history = recorded(store, url)
-    if options.format == "json":
-        screen.document(history_document(history))
-    else:
-        screen.out("".join(f"{line}\n" for line in history_lines(history, HERE)))
+        history = screen.masked_data(recorded(store, url))
+    sheet = partial(url_sheet, history, HERE, environment=options.env)
+    printed = reports.Report(history_document(history), sheet, now())
+    printed.write(screen, report)
+    printed.show(screen, options.format)
 
 
 @click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")

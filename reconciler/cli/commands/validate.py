@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,14 +21,14 @@ from reconciler.kinds import load as load_kinds
 from reconciler.lint import findings, in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.policies.judge import by_configuration
-from reconciler.report.annotations import github_findings, github_violations
-from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
+from reconciler.report.annotations import github_violations
+from reconciler.report.findings import findings_document, findings_sheet, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run import linting
 from reconciler.run.guards import raise_first, violated
 from reconciler.run.loading import now
-from reconciler.text.escape import as_json, terminal
+from reconciler.text.escape import terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
 LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one list
@@ -71,7 +72,7 @@ def command(
     if lint or options.format in LISTED or report:
         edits = "sarif" in (options.format, *(name for name, _ in report))
         findings = _linted(screen, options, kinds, project, fix=fix, edits=edits) if lint else ()
-        _write(screen, options, report, _listed(findings, violations), project)
+        _results(screen, options, _listed(findings, violations), project).write(screen, report)
     if lint or options.format in LISTED:
         code = _report(screen, options, findings, violations, project, strict=strict)
         _refused(screen, options, violations, remark)
@@ -126,7 +127,7 @@ def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple
     except ConfigError as error:
         if options.format != "text" or report:
             findings = [of_problem(problem) for problem in error.problems]
-            _write(screen, options, report, findings, None)
+            _results(screen, options, findings, None).write(screen, report)
             if options.format != "text":
                 _print(screen, options, findings, None)
         raise
@@ -174,32 +175,18 @@ def _listed(findings: Sequence[Finding], violations: Sequence[Violation]) -> Seq
     return in_order([*map(of_violation, violations), *findings])
 
 
-def _write(
-    screen: Screen, options: Options, report: Sequence[tuple[str, Path]], findings: Sequence[Finding], project: Project | None
-) -> None:
-    """Write the files that were asked for."""
-    for name, file in report:
-        reports.write_report(file, _rendered(screen, options, name, findings, project))
-
-
-def _rendered(screen: Screen, options: Options, name: str, findings: Sequence[Finding], project: Project | None) -> str:
+def _results(screen: Screen, options: Options, findings: Sequence[Finding], project: Project | None) -> reports.Report:
     """Findings in one of `FORMATS`."""
-    shown = screen.masked_data(list(findings))
+    shown, folder = screen.masked_data(tuple(findings)), _folder(options)
     called = project.settings.project if project is not None else None
-    if name == "json":
-        return as_json(findings_document(shown, project=called, environment=options.env)) + "\n"
-    if name == "github":
-        return github_findings(shown, folder=_folder(options))
-    title = f"Validation of {called or _folder(options) or 'the project'}"
-    return reports.checked(name, shown, title=title, summary=summary(shown), folder=_folder(options))
+    document = findings_document(shown, project=called, environment=options.env)
+    sheet = partial(findings_sheet, shown, project=called or folder or "the project", environment=options.env)
+    return reports.Report(document, sheet, now(), folder, findings=shown)
 
 
 def _print(screen: Screen, options: Options, findings: Sequence[Finding], project: Project | None) -> None:
     """Findings in the format that was asked for."""
     if options.format == "text":
         screen.out(findings_text(screen.masked_data(list(findings))))
-    elif options.format == "json":
-        called = project.settings.project if project is not None else None
-        screen.document(findings_document(screen.masked_data(list(findings)), project=called, environment=options.env))
     else:
-        screen.raw(_rendered(screen, options, options.format, findings, project))
+        _results(screen, options, findings, project).show(screen, options.format)

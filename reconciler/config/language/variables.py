@@ -234,24 +234,10 @@ def read_variables(entry: MapEntry | None, sources: ValueSources, public: Collec
             wrong = f'variable "{written.key}" is not declared under vars of the project file{did_you_mean(written.key, declared)}'
             nested = "; write the variables at the top of the file: NAME: VALUE" if written.key == "vars" else ""
             problems.add(written.at, wrong + nested, id="RC-unknown-variable")
-    for name in given:
+    for option, name in (*(("--var", name) for name in given), *(("--public-var", name) for name in public if name not in names)):
         if name not in declared:
-            problems.found.append(
-                Problem(
-                    "--var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}', id="RC-unknown-variable"
-                )
-            )
-    for name in public:
-        if name not in declared and name not in names:
-            problems.found.append(
-                Problem(
-                    "--public-var",
-                    0,
-                    0,
-                    f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}',
-                    id="RC-unknown-variable",
-                )
-            )
+            wrong = f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}'
+            problems.found.append(Problem(option, 0, 0, wrong, id="RC-unknown-variable"))
     places = {variable.key: variable.at for variable in declared.values()}
     return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins, places)
 
@@ -454,7 +440,6 @@ def is_usable(value: Any) -> bool:
         except UnicodeEncodeError:
             return False
         return True
-
     try:
         bounds.plain(value)
     except bounds.ExpressionError:

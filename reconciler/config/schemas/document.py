@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.key import by_name
 from reconciler.config.keys import (
     ACCESS_TEST,
     BASE_URL,
@@ -30,7 +31,6 @@ from reconciler.config.keys import (
     SERVICE,
     STATE,
     USE,
-    by_name,
 )
 from reconciler.config.language.variables import variable_schema
 from reconciler.config.policies.keys import ACTIONS, ready

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.address import KEY_PATTERN
-from reconciler.config.keys import Key
+from reconciler.config.key import Key
 
 Schema = dict[str, Any]
 

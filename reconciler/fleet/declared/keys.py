@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from reconciler.config.keys import Key
+from reconciler.config.key import Key
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.problems import described
 from reconciler.fleet.declared import values

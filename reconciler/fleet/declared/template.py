@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.config.keys import by_name
+from reconciler.config.key import by_name
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, scalars
 from reconciler.config.source.problems import Problems, described

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from reconciler.client import normalise
-from reconciler.config.keys import Key
+from reconciler.config.key import Key
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, Scalar
 from reconciler.config.source.problems import Mistake, described, items_of, shown

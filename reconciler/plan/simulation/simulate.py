@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Observed, Position, Step
 from reconciler.model.codec import Objects, chooser, path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
-from reconciler.plan.siblings.rows import Siblings
+from reconciler.plan.siblings.order import Siblings
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 

@@ -12,7 +12,7 @@ from reconciler import exits
 from reconciler.address import Glob
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-from reconciler.model import Outcome, Plan, RecordedRun, SavedPlanRest, StepStatus
+from reconciler.model import Outcome, Plan, RecordedRun, SavedPlanCheck, StepStatus
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.words import count
@@ -125,10 +125,10 @@ class SavedPlanUse:
         stopped, next_step = "the saved plan is no longer valid", "Nothing was applied, so the plan file can be used again."
         return Outcome(run, plan, stopped=stopped, next_step=next_step, not_applied=self._not_applied())
 
-    def _not_applied(self) -> SavedPlanRest:
+    def _not_applied(self) -> SavedPlanCheck:
 
         assert self.approval is not None
-        return SavedPlanRest(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
+        return SavedPlanCheck(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
 
     def _check_state(self, now: str, store: Store) -> None:
         """Raise `StalePlan` if the file is of another state than the one with the lineage `now`, or was used."""
