@@ -29,6 +29,7 @@ from reconciler.client.retry import (
 )
 from reconciler.client.service import Writer
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
+from tests.proofs import costly
 from tests.virtual import LoopClock, run_virtually
 
 READ, IDEMPOTENT, CREATE = RetryClass
@@ -85,6 +86,7 @@ async def ask(service: FakeService, retry: RetryClass, **options: Any) -> tuple[
     return writer, None
 
 
+@costly
 @pytest.mark.parametrize(("script", "retry", "requests", "error"), CASES)
 async def test_each_class_answers_each_failure_as_the_table_says(
     script: Callable[[], Script], retry: RetryClass, requests: int, error: type

@@ -18,6 +18,7 @@ from reconciler.config.project import FileAccess
 from reconciler.config.secrets import command, secrets as secret_files
 from reconciler.errors import ConfigError
 from tests.hostile.canaries.world import secretive
+from tests.proofs import costly
 from tests.sops import as_encrypted, printing, stand_in
 
 VALUES = {"client": "hunter2-hunter2", "okta": {"pem": "PEM of okta", "old": "PEM of before"}, "numbers": [1, 2]}
@@ -80,6 +81,7 @@ def test_a_sensitive_field_gets_the_value_and_every_text_is_masked(root: Path, e
     assert project.undecrypted == ()
 
 
+@costly
 @pytest.mark.parametrize("access", [LOCAL, FileAccess()])
 @pytest.mark.parametrize(
     "used",

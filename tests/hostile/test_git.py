@@ -460,6 +460,7 @@ def modules() -> dict[str, tuple[ast.AST, ...]]:
     return {path.relative_to(PACKAGE).as_posix(): nodes(path) for path in package()}
 
 
+@costly
 def test_only_three_modules_start_programs_or_processes() -> None:
     assert {name for name, nodes in modules().items() if list(starts(nodes))} == set(STARTERS)
 

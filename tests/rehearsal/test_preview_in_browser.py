@@ -207,6 +207,7 @@ def test_the_readers_of_an_object_follow_the_requests(chromium: Browser, preview
         assert "anyone newly readable" in " ".join(opened.page.inner_text("main").replace("!", "").split())
 
 
+@costly
 def test_the_keyboard_alone_opens_a_site_a_reader_and_a_page(chromium: Browser, preview: str) -> None:
     with Opened(chromium, preview) as opened:
         focused = "document.activeElement.innerText || document.activeElement.ariaLabel || ''"

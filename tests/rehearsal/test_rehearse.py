@@ -197,6 +197,7 @@ def test_a_saved_plan_is_rehearsed_with_its_digest_and_without_consent(living: C
     assert living("apply", ".", "--sandbox", "living.db", "--plan", "plan.json").exit_code == exits.DONE
 
 
+@costly
 def test_a_change_that_the_saved_plan_does_not_show_is_not_rehearsed(living: Cli) -> None:
     _saved(living, _tree(title="Documentation"))
     tree = _tree(title="Documentation")

@@ -99,6 +99,7 @@ def test_every_url_of_a_site_that_nobody_can_open_any_more_is_dead(cli: Cli) -> 
     assert document["divergences"] == []
 
 
+@costly
 def test_urls_that_a_restricted_site_takes_over_are_dead_for_their_readers(cli: Cli) -> None:
     taken = _tree(basename="handbook")
     other = {

@@ -62,6 +62,7 @@ def test_every_object_is_in_one_place_in_all_plans() -> None:
     assert several > 20, "many plans have objects about which there is more than one thing to say"
 
 
+@costly
 def test_a_deleted_object_is_among_the_deletions_and_nothing_else_is() -> None:
     for name, made in plans().items():
         deleted = {str(change.address) for change in made.changes if Action.DELETE in change.actions}

@@ -25,6 +25,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.run.operation import EVERYTHING, Limits
 from tests.cli.conftest import CLEAN, Cli
 from tests.cli.mcp.client import Agent, text_of
+from tests.proofs import costly
 
 Project = dict[str, Any]
 EXPOSES = "RC-consent-required"
@@ -280,6 +281,7 @@ WAYS: tuple[tuple[Way, frozenset[str], bool], ...] = (
 )  # fmt: skip
 
 
+@costly
 @pytest.mark.parametrize("limit", ROW)
 @pytest.mark.parametrize(("way", "refused", "takes_options"), WAYS, ids=[way.__name__ for way, _, _ in WAYS])
 def test_every_way_refuses_the_same_and_passes_with_the_same_option(

@@ -139,6 +139,7 @@ def test_a_link_on_a_page_of_another_site_opens_too(chromium: Browser, terminal:
         page.context.close()
 
 
+@costly
 def test_the_cookie_acts_for_nobody_and_is_worth_nothing_elsewhere(terminal: Terminal) -> None:
     link = terminal.link()
     with httpx2.Client() as client:

@@ -102,7 +102,7 @@ WRITERS = {
     "report/graph.py": {"mermaid", "dot"},
     "report/annotations.py": {"github", "github_property", "uri", "xml"},
     "report/ledger.py": {"xml", "terminal"},
-    "report/testing.py": {"xml", "terminal"},
+    "report/testing.py": {"xml"},
     "report/brief.py": {"log", "terminal"},
     "importer/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},

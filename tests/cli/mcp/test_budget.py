@@ -66,6 +66,7 @@ def test_no_answer_about_ten_thousand_objects_is_over_the_budget(cli: Cli) -> No
     assert max(len(line) for line in agent.sent()) <= BYTES
 
 
+@costly
 def test_a_smaller_budget_is_kept_too(cli: Cli) -> None:
     large(cli, 120)
     agent = Agent(cli.root)
