@@ -15,8 +15,8 @@ from urllib.parse import quote
 from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Binding, Change, Declared, Desired, Observed, Origin, Plan, Position, State
 from reconciler.model.codec import path_ids, unresolved_addresses, wanted
+from reconciler.plan.before import choose
 from reconciler.plan.containment import Key
-from reconciler.plan.drift.before import choose
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan_to_carry_out
 from reconciler.plan.prove import carried_out

@@ -26,8 +26,8 @@ from reconciler.model.pages import Variant
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
+from reconciler.plan.before import before_drift, last_value
 from reconciler.plan.containment import Key, copied, showing_kinds
-from reconciler.plan.drift.before import before_drift, last_value
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
