@@ -37,11 +37,11 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Halt, Task
 from reconciler.errors import ServiceError
+from reconciler.features.work.plan import IGNORE, work_since
 from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.containment import Key, content_kinds
-from reconciler.plan.open_work import IGNORE, work_since
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 

@@ -13,10 +13,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.work.model import OpenWork
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.findings import Source, Violation
-from reconciler.model.open_work import OpenWork
 from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.redirects import RedirectPlan
 from reconciler.model.state import Before, Binding, Consent, Position

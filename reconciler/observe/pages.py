@@ -14,9 +14,9 @@ from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
+from reconciler.features.work.read import links_of
 from reconciler.model import Actual, Observed
 from reconciler.model.pages import LinkingPage, Page, PageTree, SiteUrls
-from reconciler.observe.open_work import links_of
 from reconciler.plan.urls.changes import Trees, needed
 from reconciler.resource import Kind, Kinds
 

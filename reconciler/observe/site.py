@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.model.open_work import WorkSort
-from reconciler.observe.open_work import counted_work
+from reconciler.features.work.model import WorkSort
+from reconciler.features.work.read import counted_work
 from reconciler.observe.pages import KeptTrees, read_trees
 from reconciler.plan.containment import Key
 from reconciler.plan.health import HealthInputs

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from reconciler.features.work.plan import at, moment
 from reconciler.model import Observed
 from reconciler.model.health import Concern, GoldenSearch, Sort
 from reconciler.plan.containment import Key, page_fields, parent
 from reconciler.plan.health import HealthInputs
-from reconciler.plan.open_work import at, moment
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import Kind, ReviewList, SearchList
 from reconciler.text.names import closest, quoted

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.work.report import work_sentences
 from reconciler.model import Action, Change, Exposure, Plan
 from reconciler.report.layout import Span, Style
-from reconciler.report.open_work import work_sentences
 from reconciler.report.urls import page_sentences
 from reconciler.report.words import count, listed
 

@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, cast
 
 from reconciler.address import Address, Glob
+from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import (
     Action,
     Blocked,
@@ -52,7 +53,6 @@ from reconciler.model.drift import (
     IgnoredDifference,
     KnownDrift,
 )
-from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model.pages import LinkingPage, UrlGroup, UrlReason
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.drift import drift_sheet

@@ -5,7 +5,7 @@
     attached    a list of another kind's objects shows where they are attached     an installation for chosen spaces
     links       the lists of objects beside this one show which refer to it        links from the pages of other spaces
 
-`plan/open_work.py` says which objects lose what, `observe/open_work.py` reads it. All paths of values are dotted.
+`features/work/plan.py` says which objects lose what, `features/work/read.py` reads it. All paths of values are dotted.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
+from reconciler.features.work.model import OpenWork
 from reconciler.model import Change, Desired, Exposure, Plan, Severity, Violation
-from reconciler.model.open_work import OpenWork
 from reconciler.model.redirects import DeadUrls
 from reconciler.run.operation import Limits
 from reconciler.urls.planned import patterns_of_dead

@@ -19,12 +19,13 @@ from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
+from reconciler.features.work.plan import IGNORE, Answers, Loss, losses, with_open_work
+from reconciler.features.work.read import open_work
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
 from reconciler.model.pages import SiteUrls
 from reconciler.model.redirects import RecordedUrls
 from reconciler.observe import observe, planned as with_lists
 from reconciler.observe.ledger import read_answering
-from reconciler.observe.open_work import open_work
 from reconciler.observe.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
@@ -32,7 +33,6 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.matching.renames import Former
-from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls

@@ -11,12 +11,12 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client.answers import Answer, WholeList
+from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
+from reconciler.features.work.plan import Loss, counted_sort, joined, losses, moment, number_of, unfinished, with_open_work, work_since
+from reconciler.features.work.read import open_work
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Actual, Change, Delta, Exposure, Guards, Observed, Plan, Position
-from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model.plan import Cause
-from reconciler.observe.open_work import open_work
-from reconciler.plan.open_work import Loss, counted_sort, joined, losses, moment, number_of, unfinished, with_open_work, work_since
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text

@@ -37,6 +37,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
+from reconciler.features.work.model import WorkEffect
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
@@ -46,7 +47,6 @@ from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
 from reconciler.model.drift import Drift, DriftBounds
-from reconciler.model.open_work import WorkEffect
 from reconciler.observe.health import checked
 from reconciler.plan.health import HealthInputs, health
 from reconciler.rehearsal.performing import rehearse

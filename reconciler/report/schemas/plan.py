@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from reconciler.features.work.model import WorkEffect
 from reconciler.model import Action, Cause, Severity
 from reconciler.model.drift import DriftClass, DriftWord
-from reconciler.model.open_work import WorkEffect
 from reconciler.model.pages import UrlReason
 from reconciler.model.redirects import RedirectFormat
 from reconciler.report.schemas import types as t

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.features.work.plan import FIELD as OPEN_WORK
 from reconciler.model import Plan
-from reconciler.plan.open_work import FIELD as OPEN_WORK
 from reconciler.run.stages import Planned
 
 GONE = "nothing is left to change there"

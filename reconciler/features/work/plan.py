@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Action, Actual, Change, Consent, Guards, Observed, Plan, Source
-from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.containment import Contents, Key, containers, content_kinds
 from reconciler.resource import CountedWork, Kind, Kinds

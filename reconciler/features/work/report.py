@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Plan
-from reconciler.model.open_work import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.report.layout import Span, Style
 from reconciler.report.sheet import Harm, SheetLine
 from reconciler.report.words import count, listed

@@ -21,12 +21,12 @@ from reconciler.address import bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
+from reconciler.features.work.model import WorkItem, WorkSort
+from reconciler.features.work.plan import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
 from reconciler.model import Actual, Observed
 from reconciler.model.codec import title
-from reconciler.model.open_work import WorkItem, WorkSort
 from reconciler.observe.readers import reaching
 from reconciler.plan.containment import Key
-from reconciler.plan.open_work import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
 from reconciler.resource import AttachedList, CountedWork, Kind, Kinds, LinkList, placeholders
 
 LISTS_MAX: Final = 200  # lists of counted work in one plan; of the rest, the numbers are known
