@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.address import Address
-from reconciler.model.ledger import SiteLedger
-from reconciler.model.pages import PageUrl
+from reconciler.features.urls.model.ledger import SiteLedger
+from reconciler.features.urls.model.pages import PageUrl
 from reconciler.state import StateScope, Store
 
 SPACE = Address.parse("acme/space/guides")

@@ -32,12 +32,12 @@ SAME_WORD_OTHER_MEANING = {
     "config/keys.py": {"member", "site", "sites"},  # service.member, health.search.site, urls.sites: keys of the project file
     "config/canonical.py": {"sites"},  # what urls.sites says
     "config/schemas/document.py": {"sites"},  # the same key
-    "config/urls.py": {"sites"},  # the same key
+    "features/urls/section.py": {"sites"},  # the same key
     "yamltext/format.py": {"sites"},  # the same key
-    "report/ledger.py": {"site"},  # a key of a document: what publishes a URL
+    "features/urls/report/ledger.py": {"site"},  # a key of a document: what publishes a URL
     "report/site.py": {"site", "space"},  # a key of the document about one; a word of a sentence
-    "report/redirects.py": {"site"},  # the same key
-    "state/tables/urls.py": {"site"},  # a column: what publishes a URL
+    "features/urls/report/redirects.py": {"site"},  # the same key
+    "features/urls/tables/ledger.py": {"site"},  # a column: what publishes a URL
     "state/transfer.py": {"site"},  # the same column
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same

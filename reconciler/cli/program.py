@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
-    "urls": Lazy("reconciler.cli.commands.urls", "Show and check published URLs, and where old ones lead."),
+    "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
     "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
     "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),

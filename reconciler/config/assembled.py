@@ -37,7 +37,7 @@ from reconciler.config.settings import KeyReader, Project, read_guards, read_ign
 from reconciler.config.source.includes import Split
 from reconciler.config.source.nodes import FOR_EACH, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
-from reconciler.config.urls import read_urls
+from reconciler.features.urls.section import read_urls
 from reconciler.model import Desired, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds

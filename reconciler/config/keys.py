@@ -22,8 +22,8 @@ from reconciler.address import is_key
 from reconciler.config.key import Key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
+from reconciler.features.urls.model.redirects import DeadUrls, RedirectFormat
 from reconciler.model import OPEN_WORK, Guards, Severity
-from reconciler.model.redirects import DeadUrls, RedirectFormat
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 

@@ -27,10 +27,10 @@ from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, na
 from reconciler.edits.texts import ProjectTexts, TextSpan
 from reconciler.edits.writer import in_layout
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.urls.redirects.formats import existing_names
 from reconciler.model import Declared, Desired, Source
 from reconciler.plan.matching.renames import renames
 from reconciler.text.names import a, did_you_mean
-from reconciler.urls.formats import existing_names
 from reconciler.yamltext.emit import closed
 from reconciler.yamltext.entries import DROP, ResourcePlace, put
 from reconciler.yamltext.trail import TrailStep, entry as trail_entry

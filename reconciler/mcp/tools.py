@@ -16,6 +16,8 @@ from reconciler.address import Glob, Selection
 from reconciler.config import Project
 from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
+from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
+from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
 from reconciler.mcp.call_voice import CallVoice
@@ -27,7 +29,6 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
-from reconciler.report.ledger import record_line, url_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
@@ -40,7 +41,6 @@ from reconciler.run.drift.groups import CommandLine
 from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.explained import described
 from reconciler.run.health import health_of
-from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
 from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings
 from reconciler.run.opened import Run

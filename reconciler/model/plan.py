@@ -13,12 +13,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.urls.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
+from reconciler.features.urls.model.redirects import RedirectPlan
 from reconciler.features.work.model import OpenWork
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.findings import Source, Violation
-from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
-from reconciler.model.redirects import RedirectPlan
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
 from reconciler.text.redact import UNSHOWN

@@ -21,9 +21,9 @@ from reconciler.address import bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
+from reconciler.features.urls.read.pages import listed_pages
 from reconciler.model import Observed
 from reconciler.model.health import CheckResult, Concern, HealthChecks
-from reconciler.observe.pages import listed_pages
 from reconciler.plan.checks import (
     Shown,
     beginnings,

@@ -21,8 +21,8 @@ from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, bare
+from reconciler.features.urls.model.pages import UrlReason
 from reconciler.model import Action, Actual, Desired, Plan
-from reconciler.model.pages import UrlReason
 from reconciler.model.rehearsal import Divergence
 from reconciler.plan.audience.disclosure import local_values
 from reconciler.plan.audience.readers import Access, Audiences

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from reconciler.features.urls.model.redirects import Redirect
+from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Plan
-from reconciler.model.redirects import Redirect
 from reconciler.model.rehearsal import Divergence
-from reconciler.urls.redirects import recorded_url
 
 
 @dataclass(frozen=True)

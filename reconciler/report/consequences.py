@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.urls.report.changes import page_sentences
 from reconciler.features.work.report import work_sentences
 from reconciler.model import Action, Change, Exposure, Plan
 from reconciler.report.layout import Span, Style
-from reconciler.report.urls import page_sentences
 from reconciler.report.words import count, listed
 
 NOTHING: Final = "No existing content gets new readers, no published URL stops working, and nothing is deleted."

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from reconciler.features.urls.model.pages import UrlReason
 from reconciler.model import Severity, Source
-from reconciler.model.pages import UrlReason
 from reconciler.report.layout import Span, Style
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.fleet import (

@@ -22,15 +22,15 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.urls.report.changes import numbers, url_lines
+from reconciler.features.urls.report.redirects import INSTALLED, redirect_parts
 from reconciler.features.work.report import container_lines, work_lines
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
 from reconciler.report.gathering import FULL, MOST_ADDRESSES, EntryPart, gathered
 from reconciler.report.layout import Style, cells
-from reconciler.report.redirects import INSTALLED, redirect_parts
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetLine, Weight
-from reconciler.report.urls import numbers, url_lines
 from reconciler.report.words import (
     HIDDEN,
     RULES,

@@ -16,6 +16,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, cast
 
 from reconciler.address import Address, Glob
+from reconciler.features.urls.model.pages import LinkingPage, UrlGroup, UrlReason
+from reconciler.features.urls.report.redirects import redirects_of
 from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import (
     Action,
@@ -53,13 +55,11 @@ from reconciler.model.drift import (
     IgnoredDifference,
     KnownDrift,
 )
-from reconciler.model.pages import LinkingPage, UrlGroup, UrlReason
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.redirects import redirects_of
 from reconciler.report.rehearsal import rehearsal_document_sheet
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.sheet import Sheet

@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
+from reconciler.features.urls.redirects.required import moved_parts
 from reconciler.model import Change, Delta, Step
 from reconciler.model.rehearsal import Divergence, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
@@ -25,7 +26,6 @@ from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 from reconciler.text.urls import containing
-from reconciler.urls.redirects import moved_parts
 
 Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"

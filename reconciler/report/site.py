@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from typing import Final
 
+from reconciler.features.urls.redirects.required import path_below, recorded_url
 from reconciler.features.work.model import WorkSort
 from reconciler.features.work.report import sort_text
 from reconciler.model.site import EndedUrls, SiteHealth, SitePart, SiteRun
@@ -22,7 +23,6 @@ from reconciler.report.schemas import health as types
 from reconciler.report.sheet import Figure, FigureRow, NumberTree, PicturePart, Sheet, SheetEntry, SheetLine, Trend, Weight
 from reconciler.report.words import count
 from reconciler.text.names import clock_time, quoted, utc_text
-from reconciler.urls.redirects import path_below, recorded_url
 
 RUN_SHOWN: Final = 8  # characters of the id of a run
 COMMIT_SHOWN: Final = 9

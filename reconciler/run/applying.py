@@ -18,12 +18,14 @@ from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
+from reconciler.features.urls.model.ledger import CLOSED
+from reconciler.features.urls.model.pages import AnsweringUrls
+from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan
+from reconciler.features.urls.read.ledger import read_answering, read_ledger
+from reconciler.features.urls.redirects.planned import private_moves, with_redirects
+from reconciler.features.urls.redirects.written import check_redirects, settled_redirects
 from reconciler.model import Actual, Desired, Listener, Outcome, State
-from reconciler.model.ledger import CLOSED
-from reconciler.model.pages import AnsweringUrls
-from reconciler.model.redirects import RecordedUrls, RedirectPlan
 from reconciler.observe import observe
-from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run import codes
@@ -31,11 +33,9 @@ from reconciler.run.connection.connecting import ConnectedService, recording_end
 from reconciler.run.loading import keyed
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
-from reconciler.run.redirect_files import check_redirects, settled_redirects
 from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
-from reconciler.urls.planned import private_moves, with_redirects
 
 
 @dataclass(frozen=True)

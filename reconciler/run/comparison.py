@@ -9,6 +9,7 @@ from typing import Final
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
+from reconciler.features.urls.redirects.planned import between
 from reconciler.git.working import NamedCommit
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
@@ -20,7 +21,6 @@ from reconciler.run.loading import keyed, load, now
 from reconciler.run.operation import Operation
 from reconciler.run.rules import JudgedProject
 from reconciler.run.voice import Voice
-from reconciler.urls.planned import between
 
 COMPARED: Final = "Compared: "
 COVERS: Final = (

@@ -13,12 +13,12 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
+from reconciler.features.urls.model.redirects import DeadUrls
+from reconciler.features.urls.redirects.planned import patterns_of_dead
+from reconciler.features.urls.redirects.required import is_named
 from reconciler.features.work.model import OpenWork
 from reconciler.model import Change, Desired, Exposure, Plan, Severity, Violation
-from reconciler.model.redirects import DeadUrls
 from reconciler.run.operation import Limits
-from reconciler.urls.planned import patterns_of_dead
-from reconciler.urls.redirects import is_named
 
 WAYS: Final = 20  # options that a refusal names
 MOST_ADDRESSES: Final = 5  # addresses that a refusal lists

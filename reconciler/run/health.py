@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.client.service import Reader
+from reconciler.features.urls.history import ended_urls
+from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model.codec import title
 from reconciler.model.drift import DriftBounds
 from reconciler.model.health import HealthChecks, HealthReport
@@ -22,8 +24,6 @@ from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.stages import Planned
 from reconciler.state import Store
-from reconciler.urls.history import ended_urls
-from reconciler.urls.redirects import recorded_url
 
 NO_LEDGER: Final = "this project keeps no ledger of its URLs: write urls: {redirects: []}, and the next apply begins one"
 

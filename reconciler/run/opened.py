@@ -18,11 +18,11 @@ from typing import TypeVar
 
 from reconciler.client.service import Reader
 from reconciler.config import Project
+from reconciler.features.urls.model.pages import PageTree
+from reconciler.features.urls.model.redirects import RecordedUrls
+from reconciler.features.urls.read.pages import KeptTrees
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, State
-from reconciler.model.pages import PageTree
-from reconciler.model.redirects import RecordedUrls
-from reconciler.observe.pages import KeptTrees
 from reconciler.resource import Kinds
 from reconciler.run.connection.connecting import ConnectedService, connect, open_store
 from reconciler.run.connection.leases import leased

@@ -19,14 +19,16 @@ from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
+from reconciler.features.urls.model.pages import SiteUrls
+from reconciler.features.urls.model.redirects import RecordedUrls
+from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
+from reconciler.features.urls.read.ledger import read_answering
+from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
+from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.work.plan import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.features.work.read import open_work
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
-from reconciler.model.pages import SiteUrls
-from reconciler.model.redirects import RecordedUrls
 from reconciler.observe import observe, planned as with_lists
-from reconciler.observe.ledger import read_answering
-from reconciler.observe.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
@@ -35,7 +37,6 @@ from reconciler.plan.matching.missing import believable
 from reconciler.plan.matching.renames import Former
 from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
-from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
 from reconciler.plan.world import World
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
@@ -43,7 +44,6 @@ from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals
 from reconciler.run.loading import now
 from reconciler.run.operation import Limits, Operation
-from reconciler.urls.planned import with_redirects
 
 Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
 

@@ -38,10 +38,20 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
+from reconciler.features.urls.model.ledger import SiteLedger
+from reconciler.features.urls.model.pages import PageTree
+from reconciler.features.urls.model.redirects import Moves, RecordedUrls
+from reconciler.features.urls.tables.ledger import (
+    doubt_sites,
+    forget_moves,
+    moves_data,
+    read_digests,
+    read_recorded,
+    write_moves,
+    write_sites,
+)
+from reconciler.features.urls.tables.trees import read_trees, write_trees
 from reconciler.model import Binding, Consent, Intent, Position, Rules, State
-from reconciler.model.ledger import SiteLedger
-from reconciler.model.pages import PageTree
-from reconciler.model.redirects import Moves, RecordedUrls
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
@@ -52,8 +62,6 @@ from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
 from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
-from reconciler.state.tables.trees import read_trees, write_trees
-from reconciler.state.tables.urls import doubt_sites, forget_moves, moves_data, read_digests, read_recorded, write_moves, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn

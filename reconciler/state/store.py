@@ -18,10 +18,12 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
+from reconciler.features.urls.model.ledger import UrlHistory, UrlRecord
+from reconciler.features.urls.model.pages import PageTree
+from reconciler.features.urls.model.redirects import RecordedUrls
+from reconciler.features.urls.tables.ledger import all_records, read_digests, read_history, read_recorded, read_urls
+from reconciler.features.urls.tables.trees import read_trees
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
-from reconciler.model.ledger import UrlHistory, UrlRecord
-from reconciler.model.pages import PageTree
-from reconciler.model.redirects import RecordedUrls
 from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
@@ -65,8 +67,6 @@ from reconciler.state.reading import (
     read_tracking,
 )
 from reconciler.state.sqlite import SqliteFile
-from reconciler.state.tables.trees import read_trees
-from reconciler.state.tables.urls import all_records, read_digests, read_history, read_recorded, read_urls
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare

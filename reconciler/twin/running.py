@@ -25,6 +25,7 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError, Refused
+from reconciler.features.urls.redirects.required import canonical
 from reconciler.kinds import load as load_kinds
 from reconciler.model import NamedReader, Observed, Outcome, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
@@ -47,7 +48,6 @@ from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
 from reconciler.text.masks import Masks
 from reconciler.twin.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
-from reconciler.urls.redirects import canonical
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
 WIDTH: Final = 100  # columns of a snapshot, whatever the terminal

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reconciler.published import checking as published
-from reconciler.published.addresses import is_of_machine
-from reconciler.published.checking import CheckedUrl, UrlChecker, counts, findings_of
+from reconciler.features.urls.published import checking as published
+from reconciler.features.urls.published.addresses import is_of_machine
+from reconciler.features.urls.published.checking import CheckedUrl, UrlChecker, counts, findings_of
 from tests.certificates import untrusted
 from tests.harness import Still
 

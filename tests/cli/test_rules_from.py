@@ -17,8 +17,8 @@ from reconciler.run.rules import TAKEN
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git
+from tests.features.urls.test_commands import FIRST, NGINX, apply, project, with_pages
 from tests.proofs import costly
-from tests.urls.test_commands import FIRST, NGINX, apply, project, with_pages
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -13,7 +13,7 @@ from reconciler.edits.names import names_of
 from reconciler.edits.rename import check_renamable, renamed
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
-from reconciler.urls.formats import COLUMNS
+from reconciler.features.urls.redirects.formats import COLUMNS
 from tests.harness import kinds
 
 HEAD = "version: 1\nproject: test\nservice: {member: ada@acme.example}\n"

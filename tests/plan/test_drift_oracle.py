@@ -20,11 +20,11 @@ from reconciler.sandbox.organization.levels import collection_ranks, member_leve
 from reconciler.sandbox.sites.audience import ADDRESS, AGENT, ANYONE, Audience
 from reconciler.sandbox.sites.readers import Reader
 from tests.audience.moments import LEVELS as RANKS, Readers, Thing, Watched
+from tests.features.urls.worlds import admitted, served
 from tests.harness import SEED
 from tests.organizations import COLLECTIONS, CONDITIONS, LEVELS, ROLES, VISIBILITIES, Tree, below, with_readers
 from tests.outside import drifted
 from tests.proofs import costly, spread
-from tests.urls.worlds import admitted, served
 
 EDITS = 4
 """Of each organization, every one on what was applied: most of the time goes into that apply."""

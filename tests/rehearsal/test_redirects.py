@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.urls.model.redirects import Redirect
+from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.model import Plan
-from reconciler.model.redirects import Redirect
 from reconciler.run import stages
-from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli
 from tests.proofs import costly
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.run.stages import STAGES, narrow
+from tests.features.urls.reorganization import Site
+from tests.features.urls.test_page_urls import SPACES, section, tree
+from tests.features.urls.worlds import reorganized, seed_of, world
 from tests.organizations import ORGANIZATION, SEED
 from tests.proofs import costly, spread
-from tests.urls.reorganization import Site
-from tests.urls.test_page_urls import SPACES, section, tree
-from tests.urls.worlds import reorganized, seed_of, world
 
 
 def reorganized_site(root: Path, seed: int) -> Site:

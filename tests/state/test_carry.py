@@ -20,8 +20,8 @@ from hypothesis import Phase, given, settings
 
 from reconciler.address import Address
 from reconciler.errors import Locked, Refused, StateError, UsageError
+from reconciler.features.urls.model.pages import Page, PageTree
 from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
-from reconciler.model.pages import Page, PageTree
 from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.connection import Connection, SqliteConnection
 from reconciler.state.tables import migrations

@@ -9,9 +9,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from reconciler.address import Address
-from reconciler.model.ledger import CLOSED, SiteLedger
-from reconciler.model.pages import PageUrl
-from reconciler.model.redirects import FormerUrl, RecordedUrls
+from reconciler.features.urls.model.ledger import CLOSED, SiteLedger
+from reconciler.features.urls.model.pages import PageUrl
+from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid

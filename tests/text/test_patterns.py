@@ -13,6 +13,7 @@ import pytest
 from reconciler.config.secrets.secrets import _FRAME
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
+from reconciler.features.urls.redirects.required import url_matches
 from reconciler.lint.rules import _LOOKALIKE
 from reconciler.lsp.completion import _MEMBER, WRITTEN_MAX
 from reconciler.lsp.place import _EMPTY
@@ -20,7 +21,6 @@ from reconciler.mcp.owners import Owners
 from reconciler.model import Source
 from reconciler.text.certificate import has_private_key, without_private_keys
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem
-from reconciler.urls.redirects import url_matches
 from reconciler.yamltext.entries import _REMARK
 from tests.cli.conftest import Cli
 from tests.effort import calls, within

@@ -101,7 +101,7 @@ WRITERS = {
     "report/figures.py": {"html"},
     "report/graph.py": {"mermaid", "dot"},
     "report/annotations.py": {"github", "github_property", "uri", "xml"},
-    "report/ledger.py": {"xml", "terminal"},
+    "features/urls/report/ledger.py": {"xml", "terminal"},
     "report/testing.py": {"xml"},
     "report/brief.py": {"log", "terminal"},
     "importer/accepted.py": {"commit"},

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 import reconciler
 from reconciler.address import Address
+from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl, SiteUrls
 from reconciler.model import Action, Plan, Source
-from reconciler.model.pages import AnsweringUrls, PageUrl, SiteUrls
 from reconciler.text.redact import LONG, MASK, Mask
 
 SECRET = "hunter2"

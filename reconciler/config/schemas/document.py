@@ -51,9 +51,9 @@ from reconciler.config.schemas.forms import (
 )
 from reconciler.config.schemas.resources import Resources, ignored
 from reconciler.config.source.includes import INCLUDE
+from reconciler.features.urls.model.redirects import RedirectFormat
 from reconciler.model.lint import RULES as LINT_RULES
 from reconciler.model.policy import PLAN
-from reconciler.model.redirects import RedirectFormat
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
 from reconciler.resource.risks import ROLES
 

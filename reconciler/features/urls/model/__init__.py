@@ -1,0 +1,1 @@
+"""URLs of pages, redirects and the ledger as frozen data."""

@@ -1,0 +1,1 @@
+"""Pages and their links, read with GET requests."""

@@ -1,0 +1,1 @@
+"""URLs, redirects and the ledger for people and as data."""

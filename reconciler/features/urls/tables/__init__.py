@@ -1,0 +1,1 @@
+"""What the state keeps of URLs."""
