@@ -76,7 +76,7 @@ COMMANDS: Mapping[str, Lazy] = {
         "Run a command in a CI job, with reports, a summary and the approved plan.",
         (*WRITES, exits.PENDING),
     ),
-    "access": Lazy("reconciler.cli.commands.access", "Show who can read what, now and after the plan.", READS),
+    "access": Lazy("reconciler.features.access.command", "Show who can read what, now and after the plan.", READS),
     "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph.", READS),
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project.", WRITES),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address.", WRITES),

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reconciler.config.access import check_conditions, read_access
 from reconciler.config.environments.overlay import Overlay, Patches
 from reconciler.config.keys import (
     ENVIRONMENTS,
@@ -37,6 +36,7 @@ from reconciler.config.settings import KeyReader, Project, read_guards, read_ign
 from reconciler.config.source.includes import Split
 from reconciler.config.source.nodes import FOR_EACH, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
+from reconciler.features.access.section import check_conditions, read_access
 from reconciler.features.urls.section import read_urls
 from reconciler.model import Desired, Source
 from reconciler.model.desired import Generation

@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from reconciler.address import Address, addresses_in, bare
 from reconciler.config import Project
+from reconciler.features.access.read import reviewed
+from reconciler.features.access.report import names as reader_names
+from reconciler.features.access.review import Review, ReviewRow
 from reconciler.mcp.owners import Owners
 from reconciler.model import Action, Declared, Observed, RecordedRun, Source
-from reconciler.plan.access.review import Review, ReviewRow
 from reconciler.plan.changes import Names, named
-from reconciler.report.access import names as reader_names
 from reconciler.report.brief import one_line
 from reconciler.report.words import HIDDEN, count, id_and_title, shown
 from reconciler.resource import UNSET, Kinds
-from reconciler.run.access import reviewed
 from reconciler.run.stages import Planned
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time

@@ -16,6 +16,8 @@ from reconciler.address import Glob, Selection
 from reconciler.config import Project
 from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
+from reconciler.features.access.read import access_of
+from reconciler.features.access.report import access_sheet
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.kinds import load as load_kinds
@@ -23,7 +25,6 @@ from reconciler.mcp.answers import DATA
 from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.rehearsal.performing import rehearse
-from reconciler.report.access import access_sheet
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
@@ -34,7 +35,6 @@ from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
-from reconciler.run.access import access_of
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob, Selection
+from reconciler.features.access.plan import run_access_tests
 from reconciler.features.urls.model.pages import SiteUrls, Variant
 from reconciler.features.urls.plan.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers
 from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, Step
-from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure
 from reconciler.plan.audience.readers import Audiences

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.client.service import Reader
+from reconciler.features.access.report import names
+from reconciler.features.access.review import review
 from reconciler.features.urls.history import ended_urls
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model.codec import title
@@ -14,12 +16,10 @@ from reconciler.model.health import HealthChecks, HealthReport
 from reconciler.model.site import SiteHealth, SiteHistory
 from reconciler.observe.health import checked
 from reconciler.observe.site import site_pages, site_work
-from reconciler.plan.access.review import review
 from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.plan.site import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
 from reconciler.plan.world import World
-from reconciler.report.access import names
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.stages import Planned

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.config import Project
-from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, UsageError
+from reconciler.features.access.section import rematched
 from reconciler.features.urls.model.redirects import UrlSettings
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.model import Desired, Guards

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.config.access import NamedReaders, read_access_test
 from reconciler.config.key import by_name
 from reconciler.config.keys import IGNORED
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form
+from reconciler.features.access.section import NamedReaders, read_access_test
 from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
 from reconciler.policies.cases import EXAMPLES
 from reconciler.resource import FieldRole, Kinds

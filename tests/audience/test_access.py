@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
+from reconciler.features.access.review import AskedWorld, Sees
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.review import AskedWorld, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from tests.audience.moments import Moment, Thing, Watched

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from reconciler.address import Address
-from reconciler.plan.access.review import Review, ReviewRow
-from reconciler.report.access import access_sheet, branches
+from reconciler.features.access.report import access_sheet, branches
+from reconciler.features.access.review import Review, ReviewRow
 from reconciler.report.brief import brief
 from reconciler.report.html import html
 from reconciler.report.layout import plain

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.features.access.review import AskedWorld, Sees
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.review import AskedWorld, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from reconciler.sandbox.sites.named import key_of, read_by

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from reconciler.address import Address, bare
+from reconciler.features.access.plan import unmet
 from reconciler.model import (
     Actual,
     Cause,
@@ -28,7 +29,6 @@ from reconciler.model import (
 )
 from reconciler.model.codec import title
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
-from reconciler.plan.access.tests import unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.changes import Names

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import UsageError
+from reconciler.features.access.review import Review, review
+from reconciler.features.access.section import NamedReaders
 from reconciler.model import Desired, NamedReader, ReaderSort, Source
-from reconciler.plan.access.review import Review, review
 from reconciler.resource import Kinds
 from reconciler.run.opened import Run
 from reconciler.run.stages import Planned

@@ -11,8 +11,8 @@ from reconciler.cli import options as shared, reports
 from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.report.access import access_document, access_sheet
-from reconciler.run.access import FORMS, access_of
+from reconciler.features.access.read import FORMS, access_of
+from reconciler.features.access.report import access_document, access_sheet
 from reconciler.run.loading import now
 
 

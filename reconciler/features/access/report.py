@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.access.review import ReaderLine, Review, ReviewRow
 from reconciler.model import Severity
-from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
 from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Style
