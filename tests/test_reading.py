@@ -24,7 +24,7 @@ OTHERS = {
     "links.py": "the one way",
     "writing.py": WRITING,
     "text/pages.py": OWN,
-    "config/policies/keys.py": OWN,
+    "features/policies/section/keys.py": OWN,
     "report/preview/page.py": OWN,
     "report/style/__init__.py": OWN,
     "fleet/pages/assets.py": OWN,

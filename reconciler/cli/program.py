@@ -84,7 +84,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
     "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
-    "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
+    "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
     "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),

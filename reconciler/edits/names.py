@@ -23,7 +23,6 @@ from typing import Any, Final
 from reconciler.address import Address, Glob, addresses_in
 from reconciler.config.key import Key
 from reconciler.config.keys import ENVIRONMENT, ENVIRONMENTS, EVERYWHERE, PROJECT
-from reconciler.config.policies.keys import NAMES
 from reconciler.config.references import Positions
 from reconciler.config.resources.shapes import shapes
 from reconciler.config.settings import Project
@@ -32,10 +31,11 @@ from reconciler.config.source.nodes import HOLE_OPENING, UNREAD, List, Map, MapE
 from reconciler.config.source.problems import Problems
 from reconciler.config.values import INVALID, references_in
 from reconciler.edits.texts import FileText, ProjectTexts, TextSpan
+from reconciler.features.policies.cases import EXAMPLE, EXAMPLES
+from reconciler.features.policies.model import PLAN
+from reconciler.features.policies.section.keys import NAMES
 from reconciler.model import Declared, ReaderSort, Source
 from reconciler.model.desired import Generation
-from reconciler.model.policy import PLAN
-from reconciler.policies.cases import EXAMPLE, EXAMPLES
 from reconciler.resource import Kind
 from reconciler.testing.keys import EXPECTATIONS, STEP, TEST, TESTS
 from reconciler.yamltext.tree import leaves, parse

@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from reconciler.address import KEY_FORM, Address, Glob, is_key
 from reconciler.config.language.compiled import compiled
-from reconciler.config.policies.checks import expressions
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.edits.difference import difference
 from reconciler.edits.fixes import removal
@@ -27,6 +26,7 @@ from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, na
 from reconciler.edits.texts import ProjectTexts, TextSpan
 from reconciler.edits.writer import in_layout
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.policies.section.checks import expressions
 from reconciler.features.urls.redirects.formats import existing_names
 from reconciler.model import Declared, Desired, Source
 from reconciler.plan.matching.renames import renames

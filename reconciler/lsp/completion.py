@@ -17,9 +17,9 @@ from reconciler.address import Address
 from reconciler.config.key import Key
 from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, PROJECT
 from reconciler.config.language.functions import FILTERS, TESTS
-from reconciler.config.policies.keys import ready
 from reconciler.config.source.includes import INCLUDE
 from reconciler.edits.names import FUNCTIONS
+from reconciler.features.policies.section.keys import ready
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.language import Form, KeyOption, Language, referred
 from reconciler.lsp.place import Place, place_at

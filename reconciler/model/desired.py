@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
+from reconciler.features.policies.model import Policies
 from reconciler.features.urls.model.redirects import DeadUrls, UrlSettings
 from reconciler.model.findings import Source
-from reconciler.model.policy import Policies
 
 
 class ReaderSort(StrEnum):

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
+from reconciler.features.policies.section.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.types import in_words, sample, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds

@@ -9,13 +9,13 @@ from typing import Final
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
+from reconciler.features.policies.judge import as_far_as_files_say
 from reconciler.features.urls.redirects.planned import between
 from reconciler.git.working import NamedCommit
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
 from reconciler.plan.offline import as_declared, without_ids
 from reconciler.plan.planner import plan as make_plan
-from reconciler.policies.judge import as_far_as_files_say
 from reconciler.resource import Kinds
 from reconciler.run.loading import keyed, load, now
 from reconciler.run.operation import Operation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reconciler.config.policies.keys import SECTIONS
 from reconciler.errors import UsageError
+from reconciler.features.policies.section.keys import SECTIONS
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
 from reconciler.report.explain import explain_cause, explain_policies

@@ -10,10 +10,10 @@ from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
 from reconciler.edits.fixes import fixed, with_edits as edited
 from reconciler.errors import ReconcilerError
+from reconciler.features.policies.judge import by_configuration
 from reconciler.files import rewrite
 from reconciler.lint import LintFacts, findings, in_environments, in_order, variables_of
 from reconciler.model import Finding, State
-from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_violation
 from reconciler.resource import Kinds
 from reconciler.run.connection.connecting import known_service, open_store

@@ -24,8 +24,8 @@ from reconciler.edits.changes import carried_out
 from reconciler.edits.operations import EditOperation, operations
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.model import Desired, Plan, Severity, Violation
-from reconciler.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.resource import Kinds
 from reconciler.run.comparison import comparing_kinds, plan_between
 from reconciler.run.connection.unseen import known_state

@@ -19,6 +19,7 @@ from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
+from reconciler.features.policies.judge import with_violations
 from reconciler.features.urls.model.pages import SiteUrls
 from reconciler.features.urls.model.redirects import RecordedUrls
 from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
@@ -38,7 +39,6 @@ from reconciler.plan.matching.renames import Former
 from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
 from reconciler.plan.world import World
-from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals

@@ -17,8 +17,8 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form
 from reconciler.features.access.section import NamedReaders, read_access_test
+from reconciler.features.policies.cases import EXAMPLES
 from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
-from reconciler.policies.cases import EXAMPLES
 from reconciler.resource import FieldRole, Kinds
 from reconciler.testing import keys as k
 from reconciler.testing.declared import Header, TwinStep

@@ -11,14 +11,14 @@ from pathlib import Path
 from reconciler.config.keys import POLICIES
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
-from reconciler.config.policies.section import PolicySections
 from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import UsageError
+from reconciler.features.policies.cases import EXAMPLES, FORM, Case, CasesReader
+from reconciler.features.policies.model import Policies
+from reconciler.features.policies.section.reading import PolicySections
 from reconciler.links import read_file
-from reconciler.model.policy import Policies
-from reconciler.policies.cases import EXAMPLES, FORM, Case, CasesReader
 from reconciler.resource import Kinds
 from reconciler.run.loading import now
 

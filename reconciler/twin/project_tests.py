@@ -24,11 +24,11 @@ from reconciler.config.project import FileAccess, load_evaluated
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import ConfigError, UsageError
+from reconciler.features.policies.cases import EXAMPLES, Case, differences
+from reconciler.features.policies.model import Policies
 from reconciler.files import path_from_here
 from reconciler.model import Source
-from reconciler.model.policy import Policies
 from reconciler.model.testing import Mismatch, ProjectTestResult
-from reconciler.policies.cases import EXAMPLES, Case, differences
 from reconciler.resource import Kinds
 from reconciler.run.connection.embedded import own_seed, seed_document
 from reconciler.run.connection.seed_file import SeedFile, parsed_seed

@@ -17,10 +17,10 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.errors import ConfigError
+from reconciler.features.policies.judge import by_configuration
 from reconciler.kinds import load as load_kinds
 from reconciler.lint import findings, in_order
 from reconciler.model import Desired, Finding, Severity, Violation
-from reconciler.policies.judge import by_configuration
 from reconciler.report.annotations import github_violations
 from reconciler.report.findings import findings_document, findings_sheet, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count

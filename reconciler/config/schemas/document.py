@@ -33,7 +33,6 @@ from reconciler.config.keys import (
     USE,
 )
 from reconciler.config.language.variables import variable_schema
-from reconciler.config.policies.keys import ACTIONS, ready
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.forms import (
     EXPRESSION,
@@ -51,9 +50,10 @@ from reconciler.config.schemas.forms import (
 )
 from reconciler.config.schemas.resources import Resources, ignored
 from reconciler.config.source.includes import INCLUDE
+from reconciler.features.policies.model import PLAN
+from reconciler.features.policies.section.keys import ACTIONS, ready
 from reconciler.features.urls.model.redirects import RedirectFormat
 from reconciler.model.lint import RULES as LINT_RULES
-from reconciler.model.policy import PLAN
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
 from reconciler.resource.risks import ROLES
 

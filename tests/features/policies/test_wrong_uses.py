@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.config import load
-from reconciler.config.policies.keys import ACTIONS, KEEP
 from reconciler.errors import ConfigError
+from reconciler.features.policies.section.keys import ACTIONS, KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Action
 

@@ -15,11 +15,11 @@ from reconciler.address import Address
 from reconciler.config import load
 from reconciler.config.language.compiled import compiled
 from reconciler.errors import ConfigError
+from reconciler.features.policies.judge import judge
+from reconciler.features.policies.planned import of_plan
+from reconciler.features.policies.scene import of_configuration
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan
-from reconciler.policies.judge import judge
-from reconciler.policies.planned import of_plan
-from reconciler.policies.scene import of_configuration
 from tests.config.test_kinds_of_others import HEAD, KINDS
 from tests.effort import calls, within
 from tests.proofs import costly, sampled, spread, tries

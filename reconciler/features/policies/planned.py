@@ -15,11 +15,11 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.policies.keys import KEEP
+from reconciler.features.policies.scene import Scene, Subject, Values, observed_values, written
+from reconciler.features.policies.section.keys import KEEP
 from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
 from reconciler.plan.changes import Names
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.policies.scene import Scene, Subject, Values, observed_values, written
 from reconciler.resource import Kind, Kinds
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from reconciler.config.language.bounds import Compiled, ExpressionError
 from reconciler.config.language.expressions import Hole, holes
-from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Scalar
 from reconciler.config.source.problems import Mistake, described
+from reconciler.features.policies.section.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.resource import Kind, Kinds
 from reconciler.text.names import did_you_mean, one_of
 

@@ -19,14 +19,14 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.config.policies.keys import KEEP
+from reconciler.features.policies.judge import judge
+from reconciler.features.policies.model import Policies, Policy
+from reconciler.features.policies.planned import of_plan
+from reconciler.features.policies.section.keys import KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, Severity, Source, State
-from reconciler.model.policy import Policies, Policy
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
-from reconciler.policies.judge import judge
-from reconciler.policies.planned import of_plan
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.proofs import costly, tries
 

@@ -15,12 +15,12 @@ from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
-from reconciler.config.policies.section import ready_policies
 from reconciler.config.source.problems import Problems
 from reconciler.errors import ConfigError
+from reconciler.features.policies.cases import EXAMPLES, differences, unexpected
+from reconciler.features.policies.model import Policies, Policy
+from reconciler.features.policies.section.reading import ready_policies
 from reconciler.kinds import load as load_kinds
-from reconciler.model.policy import Policies, Policy
-from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
 from reconciler.testing.keys import TESTS

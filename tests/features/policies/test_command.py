@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.config.policies.keys import ready
-from reconciler.config.policies.section import ready_policies
+from reconciler.features.policies.section.keys import ready
+from reconciler.features.policies.section.reading import ready_policies
 from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli, initialised
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs" / "policies.md"
 
 READY = """\

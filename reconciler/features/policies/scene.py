@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.policies.keys import KEEP
+from reconciler.features.policies.section.keys import KEEP
 from reconciler.model import Declared, Desired, Observed, Source
 from reconciler.model.codec import request
 from reconciler.plan.changes import Names, named

@@ -4,5 +4,5 @@
 - `judge`: every policy over a scene, and what its expressions call; each is compiled once, and nothing runs outside this process
 - `cases`: the file of `policy test`
 
-The language is read and checked in `reconciler.config.policies`.
+The language is read and checked in `reconciler.features.policies.section`.
 """
