@@ -35,7 +35,7 @@ SAME_WORD_OTHER_MEANING = {
     "features/urls/section.py": {"sites"},  # the same key
     "yamltext/format.py": {"sites"},  # the same key
     "features/urls/report/ledger.py": {"site"},  # a key of a document: what publishes a URL
-    "report/site.py": {"site", "space"},  # a key of the document about one; a word of a sentence
+    "features/health/site/report.py": {"site", "space"},  # a key of the document about one; a word of a sentence
     "features/urls/report/redirects.py": {"site"},  # the same key
     "features/urls/tables/ledger.py": {"site"},  # a column: what publishes a URL
     "state/transfer.py": {"site"},  # the same column

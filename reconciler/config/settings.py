@@ -34,8 +34,8 @@ from reconciler.config.keys import (
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, items_of, report_form, shown, untainted, wrong_form
+from reconciler.features.health.model import GoldenSearch, HealthChecks
 from reconciler.model import Desired, Guards, Source
-from reconciler.model.health import GoldenSearch, HealthChecks
 from reconciler.model.lint import RULES as LINT_RULES, Ignore
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.credentials import file_of, url_of

@@ -1,6 +1,6 @@
 """The health of an organization, independent of its status, and what expires when. Pure; times are arguments.
 
-A run reports what is broken and what expires (`reconciler.plan.health`); the displayed health follows from that, its age and the day.
+A run reports what is broken and what expires (`reconciler.features.health.plan`); the displayed health follows from that, its age and the day.
 Missing information is Unknown, never Healthy.
 """
 
@@ -12,8 +12,8 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from reconciler.features.health.model import SOON_DEFAULT as SOON_DEFAULT, CheckResult, Concern, ConcernLevel, Sort, level_of
 from reconciler.fleet.schedule import stale_after
-from reconciler.model.health import SOON_DEFAULT as SOON_DEFAULT, CheckResult, Concern, ConcernLevel, Sort, level_of
 
 CONCERNS_MAX: Final = 200  # number kept of one reading: what is broken, then what expires first
 UNREAD_MAX: Final = 20

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from reconciler.features.health.model import Concern
 from reconciler.fleet import drift
 from reconciler.fleet.acts import Decided
 from reconciler.fleet.approvals import Decision
@@ -19,7 +20,6 @@ from reconciler.fleet.model import Approval, Mode
 from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, unsaid
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.model.health import Concern
 from reconciler.report.layout import Style, table
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,

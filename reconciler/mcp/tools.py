@@ -18,6 +18,8 @@ from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.features.access.read import access_of
 from reconciler.features.access.report import access_sheet
+from reconciler.features.health.report import health_sheet
+from reconciler.features.health.run import health_of
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.kinds import load as load_kinds
@@ -28,7 +30,6 @@ from reconciler.rehearsal.performing import rehearse
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
-from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
@@ -40,7 +41,6 @@ from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
 from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.explained import described
-from reconciler.run.health import health_of
 from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings
 from reconciler.run.opened import Run

@@ -1,6 +1,6 @@
 """How a kind declares what `reconciler health` may ask about its objects beyond what a reading shows. Frozen data.
 
-`observe/health.py` asks; each word costs one request for each object, or one list. All paths of values are dotted.
+`features/health/read.py` asks; each word costs one request for each object, or one list. All paths of values are dotted.
 """
 
 from __future__ import annotations

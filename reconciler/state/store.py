@@ -18,13 +18,13 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
+from reconciler.features.health.site.model import SiteRun
 from reconciler.features.urls.model.ledger import UrlHistory, UrlRecord
 from reconciler.features.urls.model.pages import PageTree
 from reconciler.features.urls.model.redirects import RecordedUrls
 from reconciler.features.urls.tables.ledger import all_records, read_digests, read_history, read_recorded, read_urls
 from reconciler.features.urls.tables.trees import read_trees
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
-from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection

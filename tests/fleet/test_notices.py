@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sqlalchemy import select, text, update
 
+from reconciler.features.health.model import Concern, Sort
 from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.drift_groups import FleetDriftGroup, bounded
 from reconciler.fleet.health import HealthWord, ProjectHealth
@@ -22,7 +23,6 @@ from reconciler.fleet.model import Event
 from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_data, messages, of_data
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 from reconciler.fleet.store import FleetDatabase, projects, schema
-from reconciler.model.health import Concern, Sort
 from tests.fleet.test_store import declare, project
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from reconciler.features.health.model import CheckResult, Concern, Sort
 from reconciler.fleet import approvals, health, schedule
 from reconciler.fleet.approvals import ApprovalTerms, Decision
 from reconciler.fleet.health import HealthReading, HealthWord, ProjectHealth
 from reconciler.fleet.model import APPROVALS_DEFAULT, VALID_DEFAULT, ChangeClass, Window
 from reconciler.fleet.people.directory import DeclaredPerson, Directory
 from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, of_documents, status, wave_before
-from reconciler.model.health import CheckResult, Concern, Sort
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 ADA, GRACE, LINUS = (f"{name}@acme.example" for name in ("ada", "grace", "linus"))

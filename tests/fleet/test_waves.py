@@ -11,13 +11,13 @@ from sqlalchemy import func, update
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
 
+from reconciler.features.health.model import Concern, Sort
 from reconciler.fleet.changes import changes
 from reconciler.fleet.health import HealthReading, as_data
 from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs.holds import wave_held
 from reconciler.fleet.status import Reading, as_data as reading_data
 from reconciler.fleet.store import FleetDatabase, projects, schema as tables
-from reconciler.model.health import Concern, Sort
 from tests.effort import calls
 
 WAVES = 5

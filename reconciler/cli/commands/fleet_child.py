@@ -37,6 +37,9 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
+from reconciler.features.health.plan import HealthInputs, health
+from reconciler.features.health.read import checked
+from reconciler.features.health.run import health_inputs
 from reconciler.features.work.model import WorkEffect
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
@@ -47,8 +50,6 @@ from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
 from reconciler.model.drift import Drift, DriftBounds
-from reconciler.observe.health import checked
-from reconciler.plan.health import HealthInputs, health
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.accepted import accepted_document
 from reconciler.report.documents import drift_document, plan_document
@@ -62,7 +63,6 @@ from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.drift.accepted import accepted_drift
 from reconciler.run.drift.reading import DriftReading, drift_commands
-from reconciler.run.health import health_inputs
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from reconciler.features.health.site.model import EndedUrls
 from reconciler.features.urls.model.ledger import UrlRecord
 from reconciler.features.urls.redirects.required import ANY, moved_parts, path_below
-from reconciler.model.site import EndedUrls
 
 
 def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:

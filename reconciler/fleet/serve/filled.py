@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from reconciler.features.health.model import Sort
 from reconciler.fleet import budget as budgets, drift
 from reconciler.fleet.acts import APPROVED
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
@@ -23,7 +24,6 @@ from reconciler.fleet.reports import decision_text, status_of
 from reconciler.fleet.status import unsaid
 from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.model.health import Sort
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.rehearsal import RehearsalDocument

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
 
+from reconciler.features.health.documents import HealthDocument, SiteDocument
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
     FleetAuditLine,
@@ -20,7 +21,6 @@ from reconciler.report.schemas.fleet import (
     FleetPreviewDocument,
     FleetStatusDocument,
 )
-from reconciler.report.schemas.health import HealthDocument, SiteDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.health.site.report import site_sheet
 from reconciler.report.html import html
-from reconciler.report.site import site_sheet
 from tests.cli.conftest import Cli
 from tests.cli.test_health import ALL, EVIL, cli as broken, document, living, write
 from tests.documents import valid

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
+from reconciler.features.health.plan import HealthInputs
 from reconciler.features.urls.plan.changes import Trees
 from reconciler.features.urls.read.pages import KeptTrees, read_trees
 from reconciler.features.work.model import WorkSort
 from reconciler.features.work.read import counted_work
 from reconciler.plan.containment import Key
-from reconciler.plan.health import HealthInputs
 
 
 async def site_pages(reader: Reader, inputs: HealthInputs, spaces: Collection[Key], kept: KeptTrees) -> Trees:

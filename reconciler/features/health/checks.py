@@ -1,6 +1,6 @@
 """What the answers to the checks of `health` mean: concerns about what readers find, and what nobody knows. Pure.
 
-`observe/health.py` asks. Titles of the service are in quotes, on one line, and cut: a sentence about 40 pages names one.
+`features/health/read.py` asks. Titles of the service are in quotes, on one line, and cut: a sentence about 40 pages names one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from reconciler.features.health.model import Concern, GoldenSearch, Sort
+from reconciler.features.health.plan import HealthInputs
 from reconciler.features.work.plan import at, moment
 from reconciler.model import Observed
-from reconciler.model.health import Concern, GoldenSearch, Sort
 from reconciler.plan.containment import Key, page_fields, parent
-from reconciler.plan.health import HealthInputs
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import Kind, ReviewList, SearchList
 from reconciler.text.names import closest, quoted

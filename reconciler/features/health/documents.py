@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.model.health import ConcernLevel, HealthStatus, Sort
+from reconciler.features.health.model import ConcernLevel, HealthStatus, Sort
 from reconciler.report.schemas import types as t
 
 STATUSES = (*HealthStatus, "off")

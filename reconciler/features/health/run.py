@@ -8,17 +8,17 @@ from typing import Final
 from reconciler.client.service import Reader
 from reconciler.features.access.report import names
 from reconciler.features.access.review import review
+from reconciler.features.health.model import HealthChecks, HealthReport
+from reconciler.features.health.plan import HealthInputs, free_checks
+from reconciler.features.health.read import checked
+from reconciler.features.health.site.model import SiteHealth, SiteHistory
+from reconciler.features.health.site.plan import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
+from reconciler.features.health.site.read import site_pages, site_work
 from reconciler.features.urls.history import ended_urls
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model.codec import title
 from reconciler.model.drift import DriftBounds
-from reconciler.model.health import HealthChecks, HealthReport
-from reconciler.model.site import SiteHealth, SiteHistory
-from reconciler.observe.health import checked
-from reconciler.observe.site import site_pages, site_work
 from reconciler.plan.drift import drift, grouped
-from reconciler.plan.health import HealthInputs, free_checks
-from reconciler.plan.site import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
 from reconciler.plan.world import World
 from reconciler.run.loading import now
 from reconciler.run.opened import Run

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.address import Address
+from reconciler.features.health.model import HealthReport
 from reconciler.features.work.model import WorkSort
-from reconciler.model.health import HealthReport
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The checks of `health` that cost requests: what the kinds declare is asked, and `plan/checks.py` says what the answers mean. Only GET.
+"""The checks of `health` that cost requests: what the kinds declare is asked, and `features/health/checks.py` says what the answers mean. Only GET.
 
 In: a reading, and the limits of the project. Out: one result a check, those that are off included, with what they would cost. What a check
 could not read makes it unknown, and no other check.
@@ -21,10 +21,7 @@ from reconciler.address import bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.features.urls.read.pages import listed_pages
-from reconciler.model import Observed
-from reconciler.model.health import CheckResult, Concern, HealthChecks
-from reconciler.plan.checks import (
+from reconciler.features.health.checks import (
     Shown,
     beginnings,
     broken_links,
@@ -35,7 +32,10 @@ from reconciler.plan.checks import (
     stale_pages,
     waiting,
 )
-from reconciler.plan.health import HealthInputs
+from reconciler.features.health.model import CheckResult, Concern, HealthChecks
+from reconciler.features.health.plan import HealthInputs
+from reconciler.features.urls.read.pages import listed_pages
+from reconciler.model import Observed
 from reconciler.resource import Kind, placeholders
 
 OBJECTS_MAX: Final = 1_000  # of which one check asks; an organization with more is not known completely

@@ -11,15 +11,24 @@ from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from typing import Final
 
+from reconciler.features.health import documents as types
+from reconciler.features.health.report import (
+    SECTIONS,
+    SIGNS,
+    STATUS_STYLES,
+    check_data,
+    checks_entry,
+    concern_parts,
+    health_headline,
+    unknown_parts,
+)
+from reconciler.features.health.site.model import EndedUrls, SiteHealth, SitePart, SiteRun
 from reconciler.features.urls.redirects.required import path_below, recorded_url
 from reconciler.features.work.model import WorkSort
 from reconciler.features.work.report import sort_text
-from reconciler.model.site import EndedUrls, SiteHealth, SitePart, SiteRun
 from reconciler.report.documents import record
 from reconciler.report.gathering import gathered
-from reconciler.report.health import SECTIONS, SIGNS, STATUS_STYLES, check_data, checks_entry, concern_parts, health_headline, unknown_parts
 from reconciler.report.layout import Span, Style
-from reconciler.report.schemas import health as types
 from reconciler.report.sheet import Figure, FigureRow, NumberTree, PicturePart, Sheet, SheetEntry, SheetLine, Trend, Weight
 from reconciler.report.words import count
 from reconciler.text.names import clock_time, quoted, utc_text

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
-from reconciler.model.health import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort, level_of
+from reconciler.features.health import documents as types
+from reconciler.features.health.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort, level_of
 from reconciler.report.documents import record
 from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Span, Style
-from reconciler.report.schemas import health as types
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
 from reconciler.text.names import clock_time, utc_text

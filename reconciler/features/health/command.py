@@ -14,10 +14,10 @@ from reconciler.cli import options as shared, reports
 from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.model.health import HealthStatus
-from reconciler.report.health import health_document, health_sheet
-from reconciler.report.site import site_document, site_sheet
-from reconciler.run.health import health_of, site_health_of
+from reconciler.features.health.model import HealthStatus
+from reconciler.features.health.report import health_document, health_sheet
+from reconciler.features.health.run import health_of, site_health_of
+from reconciler.features.health.site.report import site_document, site_sheet
 from reconciler.run.loading import now
 from reconciler.text.names import HERE
 

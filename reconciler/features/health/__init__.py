@@ -1,0 +1,1 @@
+"""Whether an organization works for its readers."""
