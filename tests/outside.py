@@ -12,10 +12,10 @@ import httpx2
 from reconciler.address import Address
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
+from reconciler.features.drift.model import Drift
+from reconciler.features.drift.plan import drift, grouped, looking_for_access
 from reconciler.model import Actual, State
-from reconciler.model.drift import Drift
 from reconciler.observe import observe, planned
-from reconciler.plan.drift import drift, grouped, looking_for_access
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.world import World

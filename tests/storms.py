@@ -19,11 +19,11 @@ import httpx2
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import load
+from reconciler.features.drift.model import Drift
+from reconciler.features.drift.plan import drift
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State
-from reconciler.model.drift import Drift
 from reconciler.observe import observe
-from reconciler.plan.drift import drift
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan

@@ -66,7 +66,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
     "rehearse": Lazy("reconciler.cli.commands.rehearse", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
-    "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
+    "drift": Lazy("reconciler.features.drift.command", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
     "health": Lazy("reconciler.features.health.command", "Show what readers do not find, and what ends soon.", (*READS, exits.PENDING)),
     "diff": Lazy(
         "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)

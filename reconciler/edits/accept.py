@@ -19,13 +19,13 @@ from reconciler.config.source.nodes import holds_expression
 from reconciler.edits.moves import Moves
 from reconciler.edits.writer import ProjectWriter
 from reconciler.errors import Refused, UsageError
-from reconciler.importer.accepted import LeftToPeople
+from reconciler.features.drift.accepted import LeftToPeople
+from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.values import Unwritable, written
 from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation
-from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.resource import HOSTED, UNSET, FieldRole, Kinds
 from reconciler.text.names import did_you_mean
 from reconciler.yamltext.entries import DROP, Loose

@@ -14,8 +14,8 @@ from datetime import datetime, time, timedelta
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from reconciler.model.drift import DriftBounds, DriftClass
-from reconciler.report.drift_groups import bounds_text
+from reconciler.features.drift.model import DriftBounds, DriftClass
+from reconciler.features.drift.report.groups import bounds_text
 from reconciler.report.words import listed
 from reconciler.text.names import utc_text
 

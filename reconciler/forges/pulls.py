@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
+from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
 from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.job import Job, check_repository, check_token
 from reconciler.forges.port import BlockingClock, TryAgain, understood
 from reconciler.forges.talk import OK
-from reconciler.importer.accepted import AcceptedDrift, owned_digest
 from reconciler.report.comment.part import Dialect
 
 T = TypeVar("T")

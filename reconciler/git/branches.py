@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.errors import ReconcilerError, Refused
+from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
 from reconciler.git import GitRepository
 from reconciler.git.working import NamedCommit, ended, git_says
-from reconciler.importer.accepted import AcceptedDrift, owned_digest
 
 AUTHOR: Final = {"user.name": "Reconciler", "user.email": "reconciler@localhost"}  # of a commit where git knows no author
 TREE: Final = "040000"

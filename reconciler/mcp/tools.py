@@ -18,6 +18,9 @@ from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.features.access.read import access_of
 from reconciler.features.access.report import access_sheet
+from reconciler.features.drift.report.sheet import drift_sheet
+from reconciler.features.drift.run.groups import CommandLine
+from reconciler.features.drift.run.reading import drift_commands, drift_of
 from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
@@ -28,7 +31,6 @@ from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
-from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
@@ -38,8 +40,6 @@ from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
-from reconciler.run.drift.groups import CommandLine
-from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.explained import described
 from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from reconciler.features.drift.model import Drifted, DriftWord
 from reconciler.model import Actual, Binding, Observed
 from reconciler.model.codec import chooser
-from reconciler.model.drift import Drifted, DriftWord
 from reconciler.plan.audience.readers import Objects
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.matches import Matches

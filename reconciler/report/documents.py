@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
+from reconciler.features.drift.model import Drift, Drifted, DriftGroup, DriftWord
+from reconciler.features.drift.report.groups import DriftCommands, group_text
 from reconciler.features.urls.report.redirects import redirects_data
 from reconciler.features.work.model import OpenWork, WorkItem
 from reconciler.model import (
@@ -38,8 +40,6 @@ from reconciler.model import (
     Unmanaged,
     Violation,
 )
-from reconciler.model.drift import Drift, Drifted, DriftGroup, DriftWord
-from reconciler.report.drift_groups import DriftCommands, group_text
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text

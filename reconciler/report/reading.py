@@ -16,6 +16,19 @@ from datetime import date, datetime, timedelta
 from typing import Any, Final, cast
 
 from reconciler.address import Address, Glob
+from reconciler.features.drift.model import (
+    Drift,
+    DriftBounds,
+    DriftClass,
+    Drifted,
+    DriftedReaders,
+    DriftGroup,
+    DriftWord,
+    EndedUrl,
+    IgnoredDifference,
+    KnownDrift,
+)
+from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.urls.model.pages import LinkingPage, UrlGroup, UrlReason
 from reconciler.features.urls.report.redirects import redirects_of
 from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
@@ -43,20 +56,7 @@ from reconciler.model import (
     Unmanaged,
     Violation,
 )
-from reconciler.model.drift import (
-    Drift,
-    DriftBounds,
-    DriftClass,
-    Drifted,
-    DriftedReaders,
-    DriftGroup,
-    DriftWord,
-    EndedUrl,
-    IgnoredDifference,
-    KnownDrift,
-)
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
-from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet

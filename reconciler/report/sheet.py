@@ -32,8 +32,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from reconciler.features.drift.model import Share
 from reconciler.model import Source
-from reconciler.model.drift import Share
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, cells, environment_header, table
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from reconciler import exits
+from reconciler.features.drift.model import Drift, DriftClass
 from reconciler.model import Outcome, Plan, StepStatus
-from reconciler.model.drift import Drift, DriftClass
 
 
 def of_plan(plan: Plan, *, detailed: bool) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler import files
-from reconciler.importer.accepted import AcceptedDrift
+from reconciler.features.drift.accepted import AcceptedDrift
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS
 from tests.cli.test_drift import edit, ids

@@ -13,11 +13,11 @@ pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed"
 
 from sqlalchemy import func, select
 
+from reconciler.features.drift.model import DriftClass
 from reconciler.fleet import drift_groups
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.status import Reading, of_data
 from reconciler.fleet.store import notices, projects, runs, schema as tables
-from reconciler.model.drift import DriftClass
 from reconciler.text.names import utc_text
 from tests.fleet.simulated import Fleet, Service, project
 from tests.proofs import costly, proof

@@ -12,12 +12,12 @@ from hypothesis import given, strategies as st
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.edits.accept import Acceptance, chosen
+from reconciler.features.drift.plan import drift
 from reconciler.importer.gather import Gathered
 from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
-from reconciler.plan.drift import drift
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.world import World

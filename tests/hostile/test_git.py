@@ -19,11 +19,11 @@ import pytest
 from reconciler import git as ours
 from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.features.drift.accepted import AcceptedDrift
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
 from reconciler.git.branches import write_branch
 from reconciler.git.working import WorkingRepository
-from reconciler.importer.accepted import AcceptedDrift
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
 from tests.proofs import costly

@@ -15,9 +15,9 @@ import pytest
 import yaml
 from click.testing import Result
 
+from reconciler.features.drift.model import Drift, Drifted, DriftWord
+from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.model import Action, Cause, Delta, StepStatus, Unmanaged
-from reconciler.model.drift import Drift, Drifted, DriftWord
-from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
 from reconciler.report.outcome import outcome_sheet

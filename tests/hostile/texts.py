@@ -15,6 +15,7 @@ from reconciler.config.keys import TOP
 from reconciler.config.language.expressions import Evaluator, ExpressionError
 from reconciler.config.source.reader import read
 from reconciler.errors import ReconcilerError
+from reconciler.features.drift.run import baselines
 from reconciler.kinds import load
 from reconciler.model import Action, StepStatus
 from reconciler.report.html import html
@@ -22,7 +23,6 @@ from reconciler.report.markdown import markdown
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
-from reconciler.run.drift import baselines
 from reconciler.text.escape import is_plain
 from reconciler.yamltext.format import document, layout
 from tests.config.corpus import GOOD

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.drift.report.sheet import summary
 from reconciler.model import Plan, Severity
-from reconciler.report.drift import summary
 from reconciler.report.layout import plain
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits

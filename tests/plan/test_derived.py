@@ -14,9 +14,9 @@ import pytest
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.errors import ConfigError
+from reconciler.features.drift.report.sheet import summary
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan, StepStatus
-from reconciler.report.drift import summary
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted

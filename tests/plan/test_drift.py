@@ -12,8 +12,8 @@ import pytest
 
 from reconciler.config import load
 from reconciler.errors import ConfigError
+from reconciler.features.drift.model import DriftWord
 from reconciler.model import Cause
-from reconciler.model.drift import DriftWord
 from reconciler.report.documents import drift_document, outcome_document
 from reconciler.report.plan import summary
 from reconciler.resource import UNSET

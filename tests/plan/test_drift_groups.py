@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
+from reconciler.features.drift.model import Drift, DriftClass, DriftGroup
+from reconciler.features.drift.report.groups import group_text
 from reconciler.model import Cause
-from reconciler.model.drift import Drift, DriftClass, DriftGroup
-from reconciler.report.drift_groups import group_text
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything
 from tests.proofs import costly, proof

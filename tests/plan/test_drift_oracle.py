@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import bare
-from reconciler.model.drift import DriftClass
+from reconciler.features.drift.model import DriftClass
 from reconciler.sandbox.organization.levels import collection_ranks, member_level
 from reconciler.sandbox.sites.audience import ADDRESS, AGENT, ANYONE, Audience
 from reconciler.sandbox.sites.readers import Reader

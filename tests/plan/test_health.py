@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from reconciler.client.service import Reader
+from reconciler.features.drift.model import DriftBounds
+from reconciler.features.drift.plan import drift, grouped
 from reconciler.features.health.model import Concern, Sort
 from reconciler.features.health.plan import HealthInputs, health
-from reconciler.model.drift import DriftBounds
 from reconciler.observe import observe
-from reconciler.plan.drift import drift, grouped
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.world import World

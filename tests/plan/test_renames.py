@@ -17,9 +17,9 @@ import pytest
 
 from reconciler.address import Address, Glob, Selection
 from reconciler.errors import ConfigError
+from reconciler.features.drift.model import DriftWord
 from reconciler.kinds import load
 from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
-from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET

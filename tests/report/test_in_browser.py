@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.health.site.report import site_sheet
 from reconciler.model import Action, Blocked, Plan, Severity, Source, Violation
-from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet

@@ -16,10 +16,10 @@ import pytest
 import sarif_pydantic
 
 from reconciler.errors import Problem
+from reconciler.features.drift.model import Drift, Drifted, DriftWord, Share
+from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.model import Action, Blocked, Cause, Declared, Delta, Desired, Finding, Plan, Severity, Source, StepStatus, Unmanaged
-from reconciler.model.drift import Drift, Drifted, DriftWord, Share
 from reconciler.report.annotations import code_quality, github, github_findings, junit, sarif
-from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import of_problem
 from reconciler.report.graph import COLOURS, Arrow, Graph, GraphNode, graph_text, resources, steps
 from reconciler.report.html import html as page

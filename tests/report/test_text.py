@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan, Position, Severity, Source, StepStatus, Unknown, Violation
-from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.annotations import github
 from reconciler.report.documents import plan_document
 from reconciler.report.gathering import FOLD

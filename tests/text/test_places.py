@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, title_of
 from reconciler.features.health.model import Concern, Sort
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.notices.events import Announced, messages
 from reconciler.fleet.status import StatusWord
-from reconciler.importer.accepted import AcceptedDrift, LeftToPeople, title_of
 from reconciler.text import escape
 from reconciler.text.escape import PLACES
 from tests.fleet.test_notices import NOW, seen
@@ -104,7 +104,7 @@ WRITERS = {
     "features/urls/report/ledger.py": {"xml", "terminal"},
     "report/testing.py": {"xml"},
     "report/brief.py": {"log", "terminal"},
-    "importer/accepted.py": {"commit"},
+    "features/drift/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
     "cli/pipeline/results.py": {"github", "terminal"},
     "cli/terminal/screen.py": {"log", "terminal"},

@@ -29,7 +29,6 @@ from reconciler.address import Glob
 from reconciler.apply.recover import STILL_IN_DOUBT, recover
 from reconciler.cli import options as shared
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
-from reconciler.cli.drift.groups import lines
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
@@ -37,6 +36,12 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
+from reconciler.features.drift.commands.groups import lines
+from reconciler.features.drift.model import Drift, DriftBounds
+from reconciler.features.drift.report.accepted import accepted_document
+from reconciler.features.drift.report.sheet import drift_sheet
+from reconciler.features.drift.run.accepted import accepted_drift
+from reconciler.features.drift.run.reading import DriftReading, drift_commands
 from reconciler.features.health.plan import HealthInputs, health
 from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
@@ -49,11 +54,8 @@ from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
-from reconciler.model.drift import Drift, DriftBounds
 from reconciler.rehearsal.performing import rehearse
-from reconciler.report.accepted import accepted_document
 from reconciler.report.documents import drift_document, plan_document
-from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
@@ -61,8 +63,6 @@ from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
-from reconciler.run.drift.accepted import accepted_drift
-from reconciler.run.drift.reading import DriftReading, drift_commands
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject

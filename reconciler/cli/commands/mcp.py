@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.drift.groups import lines as drift_lines
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE, project_file
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.features.drift.commands.groups import lines as drift_lines
+from reconciler.features.drift.run.groups import CommandLine
 from reconciler.mcp.answers import BYTES, BYTES_MIN
-from reconciler.run.drift.groups import CommandLine
 from reconciler.run.operation import Operation
 from reconciler.run.supervision import Supervision
 from reconciler.text.install import installing_extra

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.features.health.model import CheckResult, Concern, Sort
 from reconciler.model import Actual, Delta, Desired, Observed, State
-from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.audience.agreed import agreed_value
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings

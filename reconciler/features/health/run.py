@@ -8,6 +8,8 @@ from typing import Final
 from reconciler.client.service import Reader
 from reconciler.features.access.report import names
 from reconciler.features.access.review import review
+from reconciler.features.drift.model import DriftBounds
+from reconciler.features.drift.plan import drift, grouped
 from reconciler.features.health.model import HealthChecks, HealthReport
 from reconciler.features.health.plan import HealthInputs, free_checks
 from reconciler.features.health.read import checked
@@ -17,8 +19,6 @@ from reconciler.features.health.site.read import site_pages, site_work
 from reconciler.features.urls.history import ended_urls
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model.codec import title
-from reconciler.model.drift import DriftBounds
-from reconciler.plan.drift import drift, grouped
 from reconciler.plan.world import World
 from reconciler.run.loading import now
 from reconciler.run.opened import Run

@@ -11,6 +11,7 @@ from typing import Final
 from reconciler.config.key import Key
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.problems import described
+from reconciler.features.drift.model import DriftClass
 from reconciler.fleet.declared import values
 from reconciler.fleet.drift_groups import ZONE
 from reconciler.fleet.model import (
@@ -25,7 +26,6 @@ from reconciler.fleet.model import (
     RehearsalRule,
 )
 from reconciler.fleet.people import ALL, Role
-from reconciler.model.drift import DriftClass
 
 FILE: Final = "fleet.yaml"
 EVERY_MAX: Final = 30 * 86_400  # seconds

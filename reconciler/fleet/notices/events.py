@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from reconciler.features.drift.model import DriftClass
 from reconciler.fleet import drift_groups
 from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord, unsaid
-from reconciler.model.drift import DriftClass
 from reconciler.text.escape import chat
 
 HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
+from reconciler.features.drift.model import DriftWord
 from reconciler.features.health.model import Sort
-from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 from reconciler.report.schemas.plan import PlanDocument
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from reconciler.features.drift.model import DriftClass, DriftWord
 from reconciler.features.urls.model.pages import UrlReason
 from reconciler.features.urls.model.redirects import RedirectFormat
 from reconciler.features.work.model import WorkEffect
 from reconciler.model import Action, Cause, Severity
-from reconciler.model.drift import DriftClass, DriftWord
 from reconciler.report.schemas import types as t
 
 

@@ -9,13 +9,13 @@ from typing import Final
 from reconciler.config.source.includes import texts as read
 from reconciler.edits.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.errors import ConfigError, ReconcilerError, Refused
+from reconciler.features.drift.model import Drift, Drifted
+from reconciler.features.drift.report.groups import ACCEPTED_MAX
 from reconciler.files import rewrite
 from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.model import Action, Exposure, Plan
-from reconciler.model.drift import Drift, Drifted
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
-from reconciler.report.drift_groups import ACCEPTED_MAX
 from reconciler.run.guards import missing_consent, raise_first
 from reconciler.run.loading import load
 from reconciler.run.opened import Run

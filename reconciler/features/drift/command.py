@@ -11,21 +11,21 @@ import click
 from reconciler import exits
 from reconciler.cli import completion, options as shared, reports
 from reconciler.cli.declare import OutputFile
-from reconciler.cli.drift import groups as drift_groups, requests
 from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.features.drift.commands import groups as drift_groups, requests
+from reconciler.features.drift.model import DriftClass
+from reconciler.features.drift.report.sheet import drift_sheet
+from reconciler.features.drift.run import baselines
+from reconciler.features.drift.run.accept import accept as accept_into_files
+from reconciler.features.drift.run.accepted import accepted_drift
+from reconciler.features.drift.run.groups import chosen
+from reconciler.features.drift.run.reading import drift_commands, drift_of
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import DriftClass
 from reconciler.report.documents import drift_document
-from reconciler.report.drift import drift_sheet
 from reconciler.run import codes
-from reconciler.run.drift import baselines
-from reconciler.run.drift.accept import accept as accept_into_files
-from reconciler.run.drift.accepted import accepted_drift
-from reconciler.run.drift.groups import chosen
-from reconciler.run.drift.reading import drift_commands, drift_of
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
 from reconciler.text.names import HERE

@@ -16,8 +16,8 @@ from shlex import quote
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.drift.model import Drift, DriftBounds, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.model import Delta
-from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.report.layout import Span, Style
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
 from reconciler.text.names import minute

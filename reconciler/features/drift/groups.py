@@ -20,11 +20,11 @@ from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
 from reconciler.address import Address, bare
+from reconciler.features.drift.model import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
 from reconciler.features.urls.model.pages import Variant
 from reconciler.features.urls.plan.changes import ANY
 from reconciler.features.urls.plan.variants import Published, variants
 from reconciler.model import Actual, Observed, Unmanaged
-from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of

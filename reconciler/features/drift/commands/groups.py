@@ -17,12 +17,12 @@ from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused
+from reconciler.features.drift.model import DriftClass, DriftGroup
+from reconciler.features.drift.run.groups import CommandLine, delete_line, pending_edits
 from reconciler.model import Plan
-from reconciler.model.drift import DriftClass, DriftGroup
 from reconciler.report.plan import plan_sheet
 from reconciler.report.words import listed
 from reconciler.run.connection.connecting import current_user
-from reconciler.run.drift.groups import CommandLine, delete_line, pending_edits
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.saved import plan_file

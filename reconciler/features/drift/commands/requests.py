@@ -22,15 +22,16 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, StalePlan, UsageError
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
+from reconciler.features.drift.report.accepted import accepted_of, digest_of
+from reconciler.features.drift.run.accept import ACCEPTING
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.git.branches import write_branch
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.importer.accepted import AcceptedDrift, LeftToPeople
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused
-from reconciler.report.accepted import accepted_of, digest_of
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.layout import Style
@@ -40,7 +41,6 @@ from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 from reconciler.resource import Kinds
-from reconciler.run.drift.accept import ACCEPTING
 from reconciler.run.guards import missing_consent, raise_first
 from reconciler.text.escape import terminal
 from reconciler.yamltext.line_ends import as_before, plain

@@ -11,8 +11,8 @@ from reconciler.address import Glob
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.reader import FILE_MAX, read as parse
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
+from reconciler.features.drift.model import KnownDrift
 from reconciler.links import NotRegular, read_file
-from reconciler.model.drift import KnownDrift
 
 WORDS: Final = ("address", "field", "reason", "until")
 SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …, until: YYYY-MM-DD}, …]}"

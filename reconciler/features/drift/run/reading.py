@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.model.drift import Drift, DriftBounds, KnownDrift
-from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
+from reconciler.features.drift.model import Drift, DriftBounds, KnownDrift
+from reconciler.features.drift.plan import drift, grouped, looking_for_access, without_known
+from reconciler.features.drift.report.groups import DriftCommands
+from reconciler.features.drift.run.accept import by_hand
+from reconciler.features.drift.run.groups import CommandLine, other_ways
 from reconciler.plan.world import World
-from reconciler.report.drift_groups import DriftCommands
-from reconciler.run.drift.accept import by_hand
-from reconciler.run.drift.groups import CommandLine, other_ways
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.operation import Limits

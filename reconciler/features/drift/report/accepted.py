@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from reconciler.importer.accepted import AcceptedDrift, LeftToPeople
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
 from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
 from reconciler.report.schemas.plan import DriftDocument

@@ -9,10 +9,10 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.drift.model import Drift, DriftClass, Drifted, DriftGroup, DriftWord
+from reconciler.features.drift.report.groups import DriftCommands, bounds_text, common_bounds, group_text, overview, reader_lines
 from reconciler.model import Cause, Delta, Exposure, Unmanaged
-from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
-from reconciler.report.drift_groups import DriftCommands, bounds_text, common_bounds, group_text, overview, reader_lines
 from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts

@@ -16,6 +16,8 @@ from datetime import date, timedelta
 
 from reconciler.address import Address, bare
 from reconciler.features.access.plan import unmet
+from reconciler.features.drift.groups import grouped as grouped
+from reconciler.features.drift.model import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
 from reconciler.model import (
     Actual,
     Cause,
@@ -28,11 +30,9 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.model.codec import title
-from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.changes import Names
-from reconciler.plan.drift.groups import grouped as grouped
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import deleted_before, last_moment, window

@@ -8,9 +8,9 @@ from typing import Final
 from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.errors import UsageError
+from reconciler.features.drift.model import Drift, DriftGroup
+from reconciler.features.drift.report.groups import OtherWay, group_text
 from reconciler.model import Action, Cause, Plan, Unmanaged
-from reconciler.model.drift import Drift, DriftGroup
-from reconciler.report.drift_groups import OtherWay, group_text
 from reconciler.report.words import listed
 from reconciler.run.stages import Planned
 from reconciler.text.names import did_you_mean

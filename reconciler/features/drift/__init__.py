@@ -1,0 +1,1 @@
+"""What was changed outside Reconciler: shown, accepted, proposed, or put back."""
