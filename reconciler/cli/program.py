@@ -82,7 +82,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address.", WRITES),
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
-    "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
+    "undo": Lazy("reconciler.features.undo.command", "Plan and apply the reverse of a run.", WRITES),
     "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
     "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),

@@ -27,6 +27,7 @@ from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
+from reconciler.features.undo.session import change_state, inverse_of, undo_only
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, Step, StepStatus
 from reconciler.model.listener import Following, Listener
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
@@ -52,7 +53,6 @@ from reconciler.run.opened import Run
 from reconciler.run.operation import Limits
 from reconciler.run.saved.use import SavedPlanUse
 from reconciler.run.stages import Planned, checked
-from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from reconciler.address import Address, bare
 from reconciler.features.drift.model import Drift, Drifted, DriftGroup, DriftWord
 from reconciler.features.drift.report.groups import DriftCommands, group_text
+from reconciler.features.undo import Cannot, YamlLine
 from reconciler.features.urls.report.redirects import redirects_data
 from reconciler.features.work.model import OpenWork, WorkItem
 from reconciler.model import (
@@ -43,7 +44,6 @@ from reconciler.model import (
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text
-from reconciler.undo import Cannot, YamlLine
 
 R = TypeVar("R", bound=Mapping[str, Any])
 

@@ -10,11 +10,11 @@ import pytest
 from reconciler.address import Address
 from reconciler.state.tables.rows import after
 from tests.apply.test_kill import die_and_try_again
+from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.plan.test_renames import exchanged, ids, pairs, rekeyed
 from tests.proofs import costly, spread
 from tests.small import applied, settled, small, verbs
-from tests.undo.undoing import runs, undo
 
 TEAMS = {"writers": "devs", "devs": "writers"}
 SITES = {"docs": "help", "help": "docs"}

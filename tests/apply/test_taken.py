@@ -22,13 +22,13 @@ from reconciler.report.layout import plain
 from reconciler.report.sheet import sheet_text
 from reconciler.text.names import canonical
 from tests.apply.test_kill import Killed
+from tests.features.undo.undoing import entries, runs, undo
 from tests.harness import ORGANIZATION, Org, kinds
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
 from tests.proofs import costly
 from tests.small import applied, node, small
 from tests.transports import Onward, Way
-from tests.undo.undoing import entries, runs, undo
 
 LINK = "acme/site/docs/share-link/partners"
 

@@ -13,6 +13,7 @@ from reconciler.address import Address
 from reconciler.config import load
 from reconciler.edits.accept import Acceptance, chosen
 from reconciler.features.drift.plan import drift
+from reconciler.features.undo.objects import put_back
 from reconciler.importer.gather import Gathered
 from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
@@ -21,7 +22,6 @@ from reconciler.model import Position
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.world import World
-from reconciler.undo.objects import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site
 from tests.growth.scenes import applied, ring, scene, written

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.address import Address, Selection
+from reconciler.features.undo import RevertedRun, desired_for_reading, redeclaring_lines, run_effects
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import non_sensitive
@@ -13,7 +14,6 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.history import turned
-from reconciler.undo import RevertedRun, desired_for_reading, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene
 
 

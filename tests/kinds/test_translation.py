@@ -18,13 +18,13 @@ import yaml
 from reconciler.errors import ConfigError
 from reconciler.model import Cause
 from reconciler.resource import HOSTED
+from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import imported
 from tests.outside import drifted, everything, said
 from tests.proofs import costly
 from tests.small import applied, described, node, settled
 from tests.transports import Onward
-from tests.undo.undoing import runs, undo
 
 ONE_FR = "acme/translation/one-fr"
 TRANSLATIONS = f"/orgs/{ORGANIZATION}/translations"

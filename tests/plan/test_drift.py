@@ -17,11 +17,11 @@ from reconciler.model import Cause
 from reconciler.report.documents import drift_document, outcome_document
 from reconciler.report.plan import summary
 from reconciler.resource import UNSET
+from tests.features.undo.undoing import runs, undo
 from tests.harness import Org, kinds
 from tests.outside import CASES, Case, drifted, edit, everything, fields, said
 from tests.proofs import costly, proof
 from tests.small import applied, described, node, settled, small
-from tests.undo.undoing import runs, undo
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from reconciler.address import Glob, Selection
 from reconciler.model import Exposure, Plan
 from reconciler.report.layout import plain
 from tests.certificates import IDP, OTHER, pem
+from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.proofs import costly, spread
 from tests.report.made import plan_text
 from tests.small import applied, node, small
-from tests.undo.undoing import runs, undo
 
 Tree = dict[str, Any]
 Edit = Callable[[Tree], Any]

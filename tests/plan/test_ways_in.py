@@ -15,10 +15,10 @@ import pytest
 
 from reconciler.model import Plan, StepStatus
 from tests.certificates import IDP, pem
+from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, TOKEN, Org
 from tests.small import applied
 from tests.transports import Onward, between
-from tests.undo.undoing import runs, undo
 
 ADA, LINUS = "acme/member/ada@acme.example", "acme/member/linus@acme.example"
 PROMOTION = "PATCH /orgs/org_acme/members/usr_linus"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.features.undo.undoing import Undone, runs, undo
 from tests.proofs import costly, proof, sampled, stride, tries
 from tests.reliability.clock import everywhere
 from tests.reliability.databases import Sqlite
@@ -22,7 +23,6 @@ from tests.reliability.world import Image, World, commits
 from tests.transfers import steps
 from tests.transfers.drawn import drawn
 from tests.transfers.two import GAMMA, TWO_SEED, Two, collection, document, sent, space, three, two
-from tests.undo.undoing import Undone, runs, undo
 
 EDITS = {
     "a space that leaves a collection": (

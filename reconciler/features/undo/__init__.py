@@ -13,11 +13,11 @@ The plan that follows is an ordinary one, limited to these addresses.
 
 from __future__ import annotations
 
-from reconciler.undo.current import desired_for_reading
-from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
-from reconciler.undo.reapplied import YamlLine, redeclaring_lines
-from reconciler.undo.revert import RevertedRun
-from reconciler.undo.tracking import entries_today, journal_arguments, state_changes_today, stop_managing_fields
+from reconciler.features.undo.current import desired_for_reading
+from reconciler.features.undo.effects import Cannot, Inverse, RunEffect, run_effects
+from reconciler.features.undo.reapplied import YamlLine, redeclaring_lines
+from reconciler.features.undo.revert import RevertedRun
+from reconciler.features.undo.tracking import entries_today, journal_arguments, state_changes_today, stop_managing_fields
 
 __all__ = [
     "Cannot",

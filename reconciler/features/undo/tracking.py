@@ -12,10 +12,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.features.undo.effects import Cannot, Inverse
+from reconciler.features.undo.objects import ObservedObject
 from reconciler.model import Actual, JournalEntry, Position, State, StateChange, What
 from reconciler.resource import UNSET, Kinds
-from reconciler.undo.effects import Cannot, Inverse
-from reconciler.undo.objects import ObservedObject
 
 
 def tracked_again(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 
 from tests.apply.test_random import everything
+from tests.features.undo.test_undo import orders
+from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.small import applied, node, small
-from tests.undo.test_undo import orders
-from tests.undo.undoing import runs, undo
 
 
 def said(org: Org, run: str) -> list[tuple[str, str]]:

@@ -10,15 +10,7 @@ from typing import Any
 from reconciler.address import Selection, bare
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.model import JournalEntry, Outcome, RecordedRun
-from reconciler.observe import observe
-from reconciler.plan.matching.match import identify
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
-from reconciler.plan.world import World
-from reconciler.run.guards import check
-from reconciler.run.operation import Limits
-from reconciler.undo import (
+from reconciler.features.undo import (
     Inverse,
     RevertedRun,
     YamlLine,
@@ -30,6 +22,14 @@ from reconciler.undo import (
     state_changes_today,
     stop_managing_fields,
 )
+from reconciler.model import JournalEntry, Outcome, RecordedRun
+from reconciler.observe import observe
+from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
+from reconciler.plan.prove import prove
+from reconciler.plan.world import World
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from tests.harness import Org, kinds
 
 Undone = tuple[Outcome, Inverse, tuple[YamlLine, ...]]

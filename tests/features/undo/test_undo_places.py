@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.apply.test_random import everything
+from tests.features.undo.test_undo import orders, taken_back
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, node, small
-from tests.undo.test_undo import orders, taken_back
 
 
 def stranger(org: Org, collection: str, after: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from reconciler.model import StepStatus
 from tests.apply.test_random import everything
+from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import costly
 from tests.small import applied, node, small
-from tests.undo.undoing import runs, undo
 
 
 def orders(org: Org) -> dict[str, list[str]]:

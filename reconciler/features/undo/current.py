@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.features.undo.effects import RunEffect, further_ids
+from reconciler.features.undo.objects import NOWHERE, ObservedObject, sibling_rows, tracked_objects
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
-from reconciler.undo.effects import RunEffect, further_ids
-from reconciler.undo.objects import NOWHERE, ObservedObject, sibling_rows, tracked_objects
 
 
 def desired_for_reading(

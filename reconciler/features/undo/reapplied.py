@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.features.undo.objects import NOWHERE
 from reconciler.model import Action, Declared, Desired, Moved, Plan, Source, StateChange, What
 from reconciler.model.codec import wanted
 from reconciler.resource import UNSET, Kinds
-from reconciler.undo.objects import NOWHERE
 
 
 @dataclass(frozen=True, order=True)

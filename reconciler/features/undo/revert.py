@@ -26,14 +26,9 @@ from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
-from reconciler.model.codec import choices, ids_in
-from reconciler.plan.changes import Names
-from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
-from reconciler.text.names import a
-from reconciler.undo.current import arranged
-from reconciler.undo.effects import Cannot, Inverse, RunEffect, append_to_roots, transferred_back, under_former_addresses
-from reconciler.undo.objects import (
+from reconciler.features.undo.current import arranged
+from reconciler.features.undo.effects import Cannot, Inverse, RunEffect, append_to_roots, transferred_back, under_former_addresses
+from reconciler.features.undo.objects import (
     NOWHERE,
     ObservedObject,
     parent_of_position,
@@ -44,7 +39,12 @@ from reconciler.undo.objects import (
     unmanaged_siblings,
     used_by,
 )
-from reconciler.undo.tracking import reverted_state_changes, tracked_again
+from reconciler.features.undo.tracking import reverted_state_changes, tracked_again
+from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
+from reconciler.model.codec import choices, ids_in
+from reconciler.plan.changes import Names
+from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
+from reconciler.text.names import a
 
 GONE = "it no longer exists"
 NO_DELETE = "the service cannot delete it"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.undo.objects import NOWHERE
 from reconciler.model import Actual, Desired, JournalEntry, Moved, Position, State, StateChange, What
 from reconciler.resource import Kind, Kinds
-from reconciler.undo.objects import NOWHERE
 
 SEEN: Final = ("create", "transfer")
 """The verbs for which a reading shows that nothing was done: there is no object, or it was not moved."""

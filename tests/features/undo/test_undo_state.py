@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.outside import everything
 from tests.proofs import costly
 from tests.small import applied, described, node, small
-from tests.undo.undoing import runs, undo
 
 Tree = dict[str, Any]
 Edit = Callable[[Tree], Any]

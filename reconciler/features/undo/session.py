@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.address import Selection, bare
-from reconciler.model import Outcome, StateChange, StepStatus
-from reconciler.run.applying import ApplySession
-from reconciler.state import Journal, Store
-from reconciler.undo import (
+from reconciler.features.undo import (
     Inverse,
     RevertedRun,
     desired_for_reading,
@@ -18,6 +15,9 @@ from reconciler.undo import (
     state_changes_today,
     stop_managing_fields,
 )
+from reconciler.model import Outcome, StateChange, StepStatus
+from reconciler.run.applying import ApplySession
+from reconciler.state import Journal, Store
 
 
 def inverse_of(session: ApplySession, store: Store, run: str) -> Inverse:

@@ -15,6 +15,12 @@ from reconciler.cli.opening import opened, state_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
+from reconciler.features.undo import (
+    Cannot,
+    YamlLine,
+    redeclaring_lines,
+)
+from reconciler.features.undo.session import change_state, inverse_of, undo_only
 from reconciler.model import RecordedRun, StateChange
 from reconciler.plan.matching.match import identify
 from reconciler.report.documents import undo_document
@@ -25,12 +31,6 @@ from reconciler.run.past import find_run
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
 from reconciler.run.stages import Planned
-from reconciler.run.undoing import change_state, inverse_of, undo_only
-from reconciler.undo import (
-    Cannot,
-    YamlLine,
-    redeclaring_lines,
-)
 
 ONLY_RECORDED: Final = (
     "Run {} only recorded values that the service had already, so there is nothing to undo.\n"
