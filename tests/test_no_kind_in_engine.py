@@ -20,11 +20,11 @@ SAME_WORD_OTHER_MEANING = {
     "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "testing/keys.py": {"site"},  # a key of an expectation, whatever the kind is called
-    "rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
-    "rehearsal/predictions.py": {"member", "members"},  # the same
-    "rehearsal/preview.py": {"sites"},  # a key of the data of a preview
-    "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
-    "report/rehearsal.py": {"sites"},  # the same key
+    "features/rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
+    "features/rehearsal/predictions.py": {"member", "members"},  # the same
+    "features/rehearsal/preview.py": {"sites"},  # a key of the data of a preview
+    "features/rehearsal/page/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
+    "features/rehearsal/report.py": {"sites"},  # the same key
     "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "mcp/prompts.py": {"site", "space"},  # arguments of prompts, in the words of people
     "mcp/tools.py": {"site"},  # an argument of urls, and a word of a sentence

@@ -25,7 +25,7 @@ OTHERS = {
     "writing.py": WRITING,
     "text/pages.py": OWN,
     "features/policies/section/keys.py": OWN,
-    "report/preview/page.py": OWN,
+    "features/rehearsal/page/page.py": OWN,
     "report/style/__init__.py": OWN,
     "fleet/pages/assets.py": OWN,
     "fleet/engine/queue.py": "a migration of procrastinate",

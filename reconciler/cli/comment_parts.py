@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
+from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.forges.job import event
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused, read_file
@@ -21,7 +22,6 @@ from reconciler.report.reading import failed as failure, sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.fleet import FleetPreviewDocument
 from reconciler.report.schemas.plan import DriftDocument, PlanDocument
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
 from reconciler.report.sheet import Sheet
 

@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "test": Lazy("reconciler.cli.commands.test", "Try the project on a twin, and check what tests expect."),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
-    "rehearse": Lazy("reconciler.cli.commands.rehearse", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
+    "rehearse": Lazy("reconciler.features.rehearsal.command", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
     "drift": Lazy("reconciler.features.drift.command", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
     "health": Lazy("reconciler.features.health.command", "Show what readers do not find, and what ends soon.", (*READS, exits.PENDING)),
     "diff": Lazy(

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.errors import ReconcilerError
+from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.model import Actual
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 
 KEPT: Final = 3  # rehearsals of a project: of the last plans that were rehearsed
 STORED_MAX: Final = 2 * 2**20  # bytes of one, compressed

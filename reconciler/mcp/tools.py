@@ -23,18 +23,18 @@ from reconciler.features.drift.run.groups import CommandLine
 from reconciler.features.drift.run.reading import drift_commands, drift_of
 from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
+from reconciler.features.rehearsal.performing import rehearse
+from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
 from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
-from reconciler.rehearsal.performing import rehearse
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
-from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals

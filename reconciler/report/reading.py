@@ -29,6 +29,8 @@ from reconciler.features.drift.model import (
     KnownDrift,
 )
 from reconciler.features.drift.report.sheet import drift_sheet
+from reconciler.features.rehearsal.documents import RehearsalDocument
+from reconciler.features.rehearsal.report import rehearsal_document_sheet
 from reconciler.features.urls.model.pages import LinkingPage, UrlGroup, UrlReason
 from reconciler.features.urls.report.redirects import redirects_of
 from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
@@ -60,8 +62,6 @@ from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.rehearsal import rehearsal_document_sheet
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN
 

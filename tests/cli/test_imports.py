@@ -54,7 +54,7 @@ INSIDE: Final = {
     "jinja2": "takes 0.07 s, and many projects have no expression", "markupsafe": "jinja2 escapes with it",
     "reconciler.config.language.compiler": "imports jinja2",
     "reconciler.mcp.server": "imports the extra mcp", "reconciler.lsp": "imports the extra lsp",
-    "markdown_it": "the extra sandbox", "reconciler.rehearsal.serving": "imports starlette",
+    "markdown_it": "the extra sandbox", "reconciler.features.rehearsal.serving": "imports starlette",
 }  # fmt: skip
 """What may be imported inside a function, and why."""
 INSIDE_MAX: Final = 120

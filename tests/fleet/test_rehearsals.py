@@ -19,13 +19,13 @@ import pytest
 from sqlalchemy import text
 
 from reconciler.errors import ReconcilerError
+from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.fleet import acts, rehearsals as pure
 from reconciler.fleet.model import ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.rehearsals import PlanRehearsal, RehearsalResult
 from reconciler.fleet.store import FleetDatabase, approvals, audit, connected, projects, rehearsals
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 from tests.fleet.running import Running, children
 from tests.fleet.serve.served import csrf, served
 from tests.fleet.storm.service import requests

@@ -12,8 +12,8 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.previewed import SANDBOX, applied
 from tests.hostile import strangers
-from tests.rehearsal.previewed import SANDBOX, applied
 
 NO_TOKEN = b'{"error":{"code":401,"message":"an access token is required: Authorization: Bearer <ACCESS_TOKEN>"}}'
 UNKNOWN = b'{"error":{"code":401,"message":"the access token is unknown"}}'

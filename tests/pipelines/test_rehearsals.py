@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.rehearsal.report import rehearsal_lines
 from reconciler.forges import bitbucket, github, gitlab
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.reading import sheet_of
-from reconciler.report.rehearsal import rehearsal_lines
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.test_rehearse import _tree, _write_with
 from tests.pipelines.conftest import PROJECT, Home
 from tests.pipelines.gitlab import Pipelines
 from tests.pipelines.kept import Actions, files_of
@@ -23,7 +24,6 @@ from tests.pipelines.pages import files
 from tests.pipelines.python import installs
 from tests.pipelines.test_action import World
 from tests.pipelines.test_component import World as GitLabWorld
-from tests.rehearsal.test_rehearse import _tree, _write_with
 
 CHANGED = PROJECT.replace("Writers", "Authors")
 LINES = (

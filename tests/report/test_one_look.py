@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from docs.generate import COPY
-from reconciler.report.preview.page import style as preview
+from reconciler.features.rehearsal.page.page import style as preview
 from reconciler.report.style import FOLDER, PRODUCT, style
 from tests.sources import PACKAGE, dotted, nodes, package
 
@@ -26,7 +26,7 @@ WRITERS: Final = {
     "report/html.py": "draws sheets",
     "report/figures.py": "draws their pictures",
     "report/comment/part.py": "folds a part of a comment, which is markdown",
-    "report/preview/first_screen.py": "keeps a number and its noun on one line",
+    "features/rehearsal/page/first_screen.py": "keeps a number and its noun on one line",
     "fleet/pages/heatmap.py": "draws ten thousand cells, which a template does too slowly",
     "sandbox/": "plays the service, and imports nothing of the program",
     "text/spellings.py": "is no HTML: a group of a pattern has the name `code`",
@@ -61,7 +61,7 @@ def test_pages_share_one_style_sheet_and_the_sandbox_has_a_copy() -> None:
 
 
 def test_only_the_shared_style_sheet_chooses_what_all_pages_have() -> None:
-    own = [*FOLDER.glob("report.css"), *PACKAGE.glob("report/preview/static/*.css"), *PACKAGE.glob("fleet/pages/static/*.css")]
+    own = [*FOLDER.glob("report.css"), *PACKAGE.glob("features/rehearsal/page/static/*.css"), *PACKAGE.glob("fleet/pages/static/*.css")]
     own.append(COPY.with_name("style.html"))
     shared = set(re.findall(r"(--[\w-]+):", PRODUCT.read_text(encoding="utf-8")))
     assert len(own) == 5

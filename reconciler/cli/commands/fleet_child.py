@@ -45,6 +45,8 @@ from reconciler.features.drift.run.reading import DriftReading, drift_commands
 from reconciler.features.health.plan import HealthInputs, health
 from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
+from reconciler.features.rehearsal.performing import rehearse
+from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.work.model import WorkEffect
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
@@ -54,11 +56,9 @@ from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
-from reconciler.rehearsal.performing import rehearse
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
-from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument

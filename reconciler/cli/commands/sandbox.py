@@ -21,7 +21,7 @@ command = LazyGroup(
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
         "seed": Lazy(f"{__name__}:seed_command", "Load initial data."),
-        "copy": Lazy("reconciler.cli.commands.sandbox_copy:command", "Copy a living organization.", READS),
+        "copy": Lazy("reconciler.features.rehearsal.copy_command:command", "Copy a living organization.", READS),
         "clock": Lazy("reconciler.cli.commands.sandbox_control:clock_command", "Show, stop or move the clock."),
         "faults": Lazy("reconciler.cli.commands.sandbox_control:faults_group", "Inject faults."),
         "readers": Lazy("reconciler.cli.commands.sandbox_control:readers_command", "Show who can read what."),

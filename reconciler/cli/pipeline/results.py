@@ -14,9 +14,9 @@ from reconciler import git
 from reconciler.cli.pipeline.trigger import Ci
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.features.rehearsal.documents import RehearsalDocument
+from reconciler.features.rehearsal.report import rehearsal_lines
 from reconciler.report.markdown import fenced
-from reconciler.report.rehearsal import rehearsal_lines
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.words import count
 from reconciler.text.escape import github, terminal
 from reconciler.writing import append, create_folder, write_whole

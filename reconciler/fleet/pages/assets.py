@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from reconciler.features.rehearsal.page.first_screen import CSS
 from reconciler.fleet.pages import links
-from reconciler.report.preview.first_screen import CSS
 from reconciler.report.style import PRODUCT as PRODUCT_FILE
 
 HTMX: Final = "htmx-2.0.11.min.js"

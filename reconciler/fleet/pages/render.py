@@ -14,6 +14,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reconciler.features.rehearsal.page.first_screen import rendered
 from reconciler.fleet.pages import assets, chart, heatmap, links, marks, months, query, words
 from reconciler.fleet.pages.views import (
     AuditView,
@@ -25,7 +26,6 @@ from reconciler.fleet.pages.views import (
     ProjectView,
 )
 from reconciler.fleet.status import lasting
-from reconciler.report.preview.first_screen import rendered
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 

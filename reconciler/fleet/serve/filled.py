@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from reconciler.features.health.model import Sort
+from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.fleet import budget as budgets, drift
 from reconciler.fleet.acts import APPROVED
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
@@ -26,7 +27,6 @@ from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.rehearsal import RehearsalDocument
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from reconciler.features.rehearsal.report import rehearsal_document
 from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
 from reconciler.fleet.pages import readers, render, views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.status import Cell, Sample, StatusWord
-from reconciler.report.rehearsal import rehearsal_document
-from tests.rehearsal.test_first_screen import rehearsal
+from tests.features.rehearsal.test_first_screen import rehearsal
 
 NOW = datetime(2026, 11, 23, 14, 2, 11, tzinfo=UTC)
 MARKUP = "\"><script src=//evil.example/x.js></script><img src=x onerror=alert(1)>'{{ 7*7 }}{% raw %}"

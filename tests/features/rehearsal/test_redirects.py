@@ -18,7 +18,7 @@ from reconciler.run import stages
 from tests.cli.conftest import Cli
 from tests.proofs import costly
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "urls"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "urls"
 GONE = '  gone:\n    - {url: "/v1/**", reason: Version 1 is no longer supported}\n'
 
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
+from reconciler.features.rehearsal import documents as types
+from reconciler.features.rehearsal.model import Divergence, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.features.urls.redirects.required import moved_parts
 from reconciler.model import Change, Delta, Step
-from reconciler.model.rehearsal import Divergence, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Span, Style
-from reconciler.report.schemas import rehearsal as types
 from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from reconciler import exits
-from reconciler.report.preview.first_screen import rendered
+from reconciler.features.rehearsal.page.first_screen import rendered
 from tests.cli.conftest import Cli
+from tests.features.rehearsal.service import LivingService, serving
+from tests.features.rehearsal.test_against_applies import ALL, APPLY, _write
+from tests.features.rehearsal.test_rehearse import _tree
 from tests.harness import Still
 from tests.organizations import TOKEN, Tree
 from tests.proofs import costly
-from tests.rehearsal.service import LivingService, serving
-from tests.rehearsal.test_against_applies import ALL, APPLY, _write
-from tests.rehearsal.test_rehearse import _tree
 
 NEEDED = ("/v1/orgs/org_acme", "/v1/user")  # without them there is no plan
 

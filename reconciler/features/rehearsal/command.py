@@ -17,11 +17,11 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
-from reconciler.model.rehearsal import Rehearsal
-from reconciler.rehearsal.page_texts import pages_of, read_text, read_texts
-from reconciler.rehearsal.performing import rehearse
-from reconciler.report.preview.page import page, policy
-from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
+from reconciler.features.rehearsal.model import Rehearsal
+from reconciler.features.rehearsal.page.page import page, policy
+from reconciler.features.rehearsal.page_texts import pages_of, read_text, read_texts
+from reconciler.features.rehearsal.performing import rehearse
+from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
@@ -129,7 +129,7 @@ def command(
 
 async def _served(screen: Screen, run: Run, rehearsal: Rehearsal, html: str) -> None:
     with sandbox_errors():
-        from reconciler.rehearsal.serving import serve_preview  # an extra: the server needs its packages
+        from reconciler.features.rehearsal.serving import serve_preview  # an extra: the server needs its packages
     known = frozenset(pages_of(rehearsal.preview))
     async with Reader(run.service.settings) as reader:
 

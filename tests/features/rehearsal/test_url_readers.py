@@ -14,11 +14,11 @@ import pytest
 from reconciler import exits
 from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.service import LivingService, serving
+from tests.features.rehearsal.test_against_applies import ALL, APPLY, _write
+from tests.features.rehearsal.test_rehearse import _tree, _write as write
 from tests.organizations import TOKEN, Tree, with_readers
 from tests.proofs import costly
-from tests.rehearsal.service import LivingService, serving
-from tests.rehearsal.test_against_applies import ALL, APPLY, _write
-from tests.rehearsal.test_rehearse import _tree, _write as write
 
 UNSIGNED = ({}, {"beta": True})  # what readers choose among, where no signature is needed
 STAFF = "visitor.claims.staff"

@@ -27,22 +27,22 @@ from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
+from reconciler.features.rehearsal.access import AccessMoments, asked_readers
+from reconciler.features.rehearsal.assumptions import assumptions
+from reconciler.features.rehearsal.copying import LivingAnswers, read_living, root_ids
+from reconciler.features.rehearsal.differences import Rows, leftovers, rows_of
+from reconciler.features.rehearsal.model import DeletedObject, Divergence, Rehearsal
+from reconciler.features.rehearsal.moments import Moments
+from reconciler.features.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
+from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
+from reconciler.features.rehearsal.redirects import tested_redirects
+from reconciler.features.rehearsal.report import step_text
 from reconciler.features.undo.session import change_state, inverse_of, undo_only
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, Step, StepStatus
 from reconciler.model.listener import Following, Listener
-from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.matching.match import identify
-from reconciler.rehearsal.access import AccessMoments, asked_readers
-from reconciler.rehearsal.assumptions import assumptions
-from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
-from reconciler.rehearsal.differences import Rows, leftovers, rows_of
-from reconciler.rehearsal.moments import Moments
-from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
-from reconciler.rehearsal.preview import preview_of, rehearsed_sites
-from reconciler.rehearsal.redirects import tested_redirects
 from reconciler.report.documents import plan_document
-from reconciler.report.rehearsal import step_text
 from reconciler.run.applying import ApplySession, ApplyTarget, applying_to
 from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.connection.embedded import embedded, sandbox_errors

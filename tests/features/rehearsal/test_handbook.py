@@ -10,7 +10,7 @@ from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 from tests.proofs import costly
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook"
 SANDBOX = ("--sandbox", "handbook.db")
 
 

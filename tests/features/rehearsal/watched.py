@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.rehearsal import differences, performing as wiring
-from reconciler.rehearsal.differences import Rows
-from reconciler.rehearsal.moments import Moments, SeenMoment
+from reconciler.features.rehearsal import differences, performing as wiring
+from reconciler.features.rehearsal.differences import Rows
+from reconciler.features.rehearsal.moments import Moments, SeenMoment
 from reconciler.sandbox import server
 from reconciler.sandbox.app import create_app
-from tests.rehearsal.service import LivingService, serving
+from tests.features.rehearsal.service import LivingService, serving
 
 Write = tuple[str, str, Any]
 """Method, path and decoded body."""

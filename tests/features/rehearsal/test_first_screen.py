@@ -6,9 +6,9 @@ import re
 from html import unescape
 from typing import Any
 
-from reconciler.model.rehearsal import DeletedObject, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment, RehearsedSite
-from reconciler.report.preview.first_screen import CSS, first_screen, rendered
-from reconciler.report.rehearsal import rehearsal_document
+from reconciler.features.rehearsal.model import DeletedObject, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment, RehearsedSite
+from reconciler.features.rehearsal.page.first_screen import CSS, first_screen, rendered
+from reconciler.features.rehearsal.report import rehearsal_document
 from reconciler.resource.risks import VISITORS
 
 SITE = "https://docs.example/handbook"

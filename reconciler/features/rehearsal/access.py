@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.rehearsal.moments import SeenMoment, SeenReading
 from reconciler.model import AccessTest, Demand, NamedReader, ReaderSort
-from reconciler.rehearsal.moments import SeenMoment, SeenReading
 
 RANGES: Final = 3  # of moments, in a sentence
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from reconciler.address import Address
-from reconciler.model.rehearsal import RehearsedSite
-from reconciler.rehearsal.moments import WHO, Moments, SeenMoment, SeenReading, reader_in_words
+from reconciler.features.rehearsal.model import RehearsedSite
+from reconciler.features.rehearsal.moments import WHO, Moments, SeenMoment, SeenReading, reader_in_words
 
 Data = dict[str, Any]
 Addresses = Mapping[tuple[str, str], Address]

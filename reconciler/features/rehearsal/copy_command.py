@@ -20,8 +20,8 @@ from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import UsageError
+from reconciler.features.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.kinds import load as load_kinds
-from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.connection.connecting import ConnectedService

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from reconciler.features.rehearsal.model import Divergence
 from reconciler.features.urls.model.redirects import Redirect
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Plan
-from reconciler.model.rehearsal import Divergence
 
 
 @dataclass(frozen=True)

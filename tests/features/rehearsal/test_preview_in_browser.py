@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.model.rehearsal import Rehearsal
-from reconciler.rehearsal.moments import Moments
-from reconciler.rehearsal.preview import preview_of, rehearsed_sites
-from reconciler.report.preview.page import page as page_of
-from reconciler.report.rehearsal import rehearsal_document
+from reconciler.features.rehearsal.model import Rehearsal
+from reconciler.features.rehearsal.moments import Moments
+from reconciler.features.rehearsal.page.page import page as page_of
+from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
+from reconciler.features.rehearsal.report import rehearsal_document
 from tests import browser, processes
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 from tests.plan.edits import NOW
 from tests.proofs import costly
-from tests.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -17,11 +17,11 @@ from reconciler.model import Action, BrokenUrl, Plan
 from reconciler.run import applying, opened
 from reconciler.run.stages import Planned, make
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.test_rehearse import Tree, _tree, _write_with
 from tests.organizations import pair, project, with_readers
 from tests.proofs import costly
-from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 EXAMPLED = ("acme", "agents", "environments", "handbook", "integrations", "languages", "minimal", "transfers", "urls", "versions")
 ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
 

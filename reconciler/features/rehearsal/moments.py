@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address
-from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, RehearsedMoment
+from reconciler.features.rehearsal.model import ClosedUrls, MovedUrl, ReaderChange, RehearsedMoment
 from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVELS, LINK_HOLDERS, MEMBERS, ROLES, VISITORS
 
 # Readers as `sandbox readers` names them, in the words of `access`.

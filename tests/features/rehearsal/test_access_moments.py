@@ -9,14 +9,14 @@ import pytest
 
 from reconciler import exits
 from reconciler.address import Address, Glob
+from reconciler.features.rehearsal.access import AccessMoments, during
 from reconciler.model import AccessTest, NamedReader, ReaderSort
 from reconciler.model.desired import Pattern
 from reconciler.model.findings import Source
-from reconciler.rehearsal.access import AccessMoments, during
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.test_rehearse import Tree, _tree, _write_with
 from tests.proofs import costly
-from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
 
 SALARIES = "acme/space/salaries"
 

@@ -17,8 +17,8 @@ import pytest
 from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli, prepared
+from tests.features.rehearsal.test_handbook import HANDBOOK, SANDBOX
 from tests.proofs import costly, spread
-from tests.rehearsal.test_handbook import HANDBOOK, SANDBOX
 
 COMMAND = [sys.executable, "-m", "reconciler", "rehearse", "handbook/reorganized.yaml", *SANDBOX]
 # parts of the time that a rehearsal takes

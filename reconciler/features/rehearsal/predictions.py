@@ -21,15 +21,15 @@ from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, bare
+from reconciler.features.rehearsal.model import Divergence
+from reconciler.features.rehearsal.moments import ANYONE_READER, WHO, Moments, SeenMoment, SeenReading, leveled, reader_in_words
 from reconciler.features.urls.model.pages import UrlReason
 from reconciler.model import Action, Actual, Desired, Plan
-from reconciler.model.rehearsal import Divergence
 from reconciler.plan.audience.disclosure import local_values
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.plan.containment import copied
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
-from reconciler.rehearsal.moments import ANYONE_READER, WHO, Moments, SeenMoment, SeenReading, leveled, reader_in_words
 from reconciler.resource import Kinds
 from reconciler.resource.risks import INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH
 

@@ -14,7 +14,7 @@ import yaml
 from reconciler import exits
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
-from reconciler.rehearsal.copying import LivingAnswers, read_living
+from reconciler.features.rehearsal.copying import LivingAnswers, read_living
 from reconciler.sandbox import copies
 from reconciler.sandbox.app import create_app
 from tests.certificates import IDP, pem

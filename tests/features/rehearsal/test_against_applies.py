@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.rehearsal.differences import TIMES
-from reconciler.rehearsal.moments import SeenMoment, SeenReading
+from reconciler.features.rehearsal.differences import TIMES
+from reconciler.features.rehearsal.moments import SeenMoment, SeenReading
 from reconciler.sandbox.sites.moment import ReadBy
 from tests.cli.conftest import Cli
+from tests.features.rehearsal.watched import Counting, Watched, counted, watching
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.proofs import costly
-from tests.rehearsal.watched import Counting, Watched, counted, watching
 
 ROLES = ("guest", "read", "comment", "edit", "review", "create", "admin")
 ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**", "--allow-open-work", "**")

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.report.rehearsal import (
+from reconciler.features.rehearsal.documents import ReaderChangeData
+from reconciler.features.rehearsal.report import (
     consequence,
     dead_groups,
     done,
@@ -27,7 +28,6 @@ from reconciler.report.rehearsal import (
     short_url,
     widest,
 )
-from reconciler.report.schemas.rehearsal import ReaderChangeData
 from reconciler.report.sheet import Weight
 from reconciler.report.words import count
 from reconciler.text.escape import terminal

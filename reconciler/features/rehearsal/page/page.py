@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final
 
-from reconciler.report.preview.first_screen import CSS, FOLDER, environment, rendered
+from reconciler.features.rehearsal.page.first_screen import CSS, FOLDER, environment, rendered
 from reconciler.report.style import PRODUCT
 from reconciler.text.escape import as_json
 

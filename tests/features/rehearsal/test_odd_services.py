@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.features.rehearsal.service import LivingService, serving
+from tests.features.rehearsal.test_against_applies import ALL, APPLY, _trees, _write
 from tests.organizations import TOKEN
 from tests.proofs import costly
-from tests.rehearsal.service import LivingService, serving
-from tests.rehearsal.test_against_applies import ALL, APPLY, _trees, _write
 
 STORED = "Values are stored as they are sent."
 ORDERED = "An object comes where its request puts it"

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from reconciler import exits
-from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.features.rehearsal.model import ClosedUrls, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.report.layout import plain
-from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.watched import watching
 from tests.organizations import ORGANIZATION, project
 from tests.proofs import costly
-from tests.rehearsal.watched import watching
 
 Tree = dict[str, Any]
 

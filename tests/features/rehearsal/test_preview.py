@@ -15,12 +15,12 @@ import httpx2
 import pytest
 
 from reconciler import exits
-from reconciler.rehearsal.serving import preview_app
-from reconciler.report.preview.page import in_script, policy
+from reconciler.features.rehearsal.page.page import in_script, policy
+from reconciler.features.rehearsal.serving import preview_app
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.rehearsal.previewed import HOSTILE, SANDBOX, PreviewFile, applied, changed, tree, write, written
 from tests.proofs import costly
-from tests.rehearsal.previewed import HOSTILE, SANDBOX, PreviewFile, applied, changed, tree, write, written
 
 PORT = 4321
 BASE = f"http://127.0.0.1:{PORT}"
@@ -267,7 +267,7 @@ def test_a_preview_cannot_be_served_beside_another_format(living: Cli) -> None:
 
 
 def test_the_script_makes_no_markup_of_texts() -> None:
-    script = (Path(__file__).parents[2] / "reconciler/report/preview/static/preview.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[3] / "reconciler/features/rehearsal/page/static/preview.js").read_text(encoding="utf-8")
     assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|https?://\w", script) == []
 
 
