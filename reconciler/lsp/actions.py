@@ -13,7 +13,7 @@ from lsprotocol import types
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE, Sections
 from reconciler.config.source.nodes import FOR_EACH
-from reconciler.edits.fixes import fixed
+from reconciler.features.edits.fixes import fixed
 from reconciler.lsp.checks import HALF_WRITTEN, CheckedProject
 from reconciler.lsp.place import place_at
 from reconciler.lsp.text import Text, edits_to

@@ -18,7 +18,7 @@ from reconciler.config.key import Key
 from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, PROJECT
 from reconciler.config.language.functions import FILTERS, TESTS
 from reconciler.config.source.includes import INCLUDE
-from reconciler.edits.names import FUNCTIONS
+from reconciler.features.edits.names import FUNCTIONS
 from reconciler.features.policies.section.keys import ready
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.language import Form, KeyOption, Language, referred

@@ -13,8 +13,8 @@ from pygls.lsp.server import LanguageServer
 
 from reconciler.address import Address
 from reconciler.config.source.includes import sections
-from reconciler.edits.texts import TextSpan
 from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.features.edits.texts import TextSpan
 from reconciler.lsp import actions, completion, hover, navigation
 from reconciler.lsp.checking import Checking
 from reconciler.lsp.session import OpenDocument, OpenProject, Session

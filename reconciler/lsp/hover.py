@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from reconciler.address import Address
 from reconciler.config import Project
-from reconciler.edits.names import NameSort, Occurrence
+from reconciler.features.edits.names import NameSort, Occurrence
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.language import Language
 from reconciler.lsp.navigation import NamedTexts, occurrences_at

@@ -15,10 +15,10 @@ from typing import Final
 from lsprotocol import types
 
 from reconciler.address import Address
-from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, Symbol, names_of
-from reconciler.edits.rename import renamed
-from reconciler.edits.texts import ProjectTexts, TextSpan, project_texts
 from reconciler.errors import ReconcilerError, Refused
+from reconciler.features.edits.names import NameIndex, NameRole, NameSort, Occurrence, Symbol, names_of
+from reconciler.features.edits.rename import renamed
+from reconciler.features.edits.texts import ProjectTexts, TextSpan, project_texts
 from reconciler.lsp.checks import HALF_WRITTEN
 from reconciler.lsp.documents import moved
 from reconciler.lsp.text import Text

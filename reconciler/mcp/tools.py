@@ -14,13 +14,15 @@ from pydantic.types import StrictBool
 
 from reconciler.address import Glob, Selection
 from reconciler.config import Project
-from reconciler.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.features.access.read import access_of
 from reconciler.features.access.report import access_sheet
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.groups import CommandLine
 from reconciler.features.drift.run.reading import drift_commands, drift_of
+from reconciler.features.edits import propose as proposals
+from reconciler.features.edits.operations import FORMS as SCHEMAS, SCHEMA
+from reconciler.features.edits.propose import ProposedChange
 from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
 from reconciler.features.rehearsal.performing import rehearse
@@ -37,7 +39,6 @@ from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
-from reconciler.run import propose as proposals
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.explained import described
@@ -45,7 +46,6 @@ from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
-from reconciler.run.propose import ProposedChange
 from reconciler.run.stages import Planned
 from reconciler.text.names import HERE, did_you_mean
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
-from reconciler.edits.fixes import fixed, with_edits as edited
 from reconciler.errors import ReconcilerError
+from reconciler.features.edits.fixes import fixed, with_edits as edited
 from reconciler.features.policies.judge import by_configuration
 from reconciler.files import rewrite
 from reconciler.lint import LintFacts, findings, in_environments, in_order, variables_of

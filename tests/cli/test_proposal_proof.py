@@ -22,8 +22,8 @@ from reconciler.address import Address, bare
 from tests.audience.moments import Watched
 from tests.cli.conftest import Cli
 from tests.cli.test_drift_proposals import git
-from tests.edits.random_project import random_project, texts
-from tests.edits.test_random_operations import WORDS
+from tests.features.edits.random_project import random_project, texts
+from tests.features.edits.test_random_operations import WORDS
 from tests.organizations import CONDITIONS, LEVELS, ROLES, SEED, VISIBILITIES
 from tests.proofs import costly, spread
 

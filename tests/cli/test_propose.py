@@ -18,7 +18,7 @@ from reconciler.links import LinkRefused
 from reconciler.run.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
 from tests import processes
 from tests.cli.conftest import Cli
-from tests.edits.proposing import HEAD
+from tests.features.edits.proposing import HEAD
 from tests.proofs import costly, tries
 
 FILES = {

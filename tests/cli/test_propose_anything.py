@@ -15,16 +15,16 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.config.keys import EVERYWHERE, PROJECT
-from reconciler.edits.texts import project_texts
 from reconciler.errors import ReconcilerError
+from reconciler.features.edits.propose import propose, undo
+from reconciler.features.edits.texts import project_texts
 from reconciler.model import Desired
 from reconciler.resource import FieldRole
 from reconciler.run.narration import Narration
 from reconciler.run.operation import Operation
-from reconciler.run.propose import propose, undo
 from reconciler.text.masks import Masks
-from tests.edits.proposing import ACME
-from tests.edits.test_hostile_operations import HOSTILE
+from tests.features.edits.proposing import ACME
+from tests.features.edits.test_hostile_operations import HOSTILE
 from tests.harness import kinds
 from tests.hostile.texts import SCRAPS
 from tests.proofs import sampled, tries

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.edits.texts import ProjectTexts, project_texts
+from reconciler.features.edits.texts import ProjectTexts, project_texts
 from tests.cli.conftest import Cli
 from tests.cli.test_drift_proposals import git
 from tests.cli.test_proposal_proof import ORG, RULES, Desk, branches, edits
-from tests.edits.random_project import random_project
-from tests.edits.test_random_operations import WORDS
-from tests.edits.untouched import About, by_address, kept_lines, styled
+from tests.features.edits.random_project import random_project
+from tests.features.edits.test_random_operations import WORDS
+from tests.features.edits.untouched import About, by_address, kept_lines, styled
 from tests.harness import kinds
 from tests.organizations import SEED
 from tests.proofs import costly, spread

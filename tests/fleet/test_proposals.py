@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from reconciler.errors import ReconcilerError
+from reconciler.features.edits.documents import ProposalDocument
 from reconciler.fleet import acts
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import connected
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.proposal import ProposalDocument
 from tests.cli.conftest import Cli
 from tests.fleet.running import Running, running
 from tests.fleet.test_drift import rename

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import load
-from reconciler.edits.accept import Acceptance, chosen
 from reconciler.features.drift.plan import drift
+from reconciler.features.edits.accept import Acceptance, chosen
 from reconciler.features.undo.objects import put_back
 from reconciler.importer.gather import Gathered
 from reconciler.importer.matched import MatchedProject

@@ -6,8 +6,8 @@ import difflib
 
 import pytest
 
-from reconciler.edits.accept import Acceptance, chosen
 from reconciler.errors import UsageError
+from reconciler.features.edits.accept import Acceptance, chosen
 from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify

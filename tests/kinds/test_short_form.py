@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.address import Address
 from reconciler.config import load
-from reconciler.edits.accept import Acceptance, chosen
 from reconciler.errors import ConfigError
+from reconciler.features.edits.accept import Acceptance, chosen
 from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.kinds._shapes import VisitorSchema

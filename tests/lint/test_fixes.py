@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.config import load
-from reconciler.edits.fixes import fixed, with_edits
+from reconciler.features.edits.fixes import fixed, with_edits
 from reconciler.kinds import load as kinds
 from reconciler.lint import LintFacts, findings
 from reconciler.model import Finding

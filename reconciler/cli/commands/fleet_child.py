@@ -42,6 +42,7 @@ from reconciler.features.drift.report.accepted import accepted_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.accepted import accepted_drift
 from reconciler.features.drift.run.reading import DriftReading, drift_commands
+from reconciler.features.edits.documents import ProposalDocument
 from reconciler.features.health.plan import HealthInputs, health
 from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
@@ -61,7 +62,6 @@ from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import DriftDocument
-from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run

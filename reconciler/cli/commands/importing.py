@@ -25,8 +25,8 @@ from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
-from reconciler.edits.additions import into
 from reconciler.errors import UsageError, os_reason
+from reconciler.features.edits.additions import into
 from reconciler.files import path_from_here
 from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of

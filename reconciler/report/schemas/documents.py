@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
 
+from reconciler.features.edits.documents import ProposalDocument
 from reconciler.features.health.documents import HealthDocument, SiteDocument
 from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.report.schemas.fleet import (
@@ -23,7 +24,6 @@ from reconciler.report.schemas.fleet import (
     FleetStatusDocument,
 )
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
-from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
 from reconciler.report.schemas.testing import TestsDocument

@@ -25,6 +25,7 @@ from reconciler.errors import ConfigError, StalePlan, UsageError
 from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
 from reconciler.features.drift.report.accepted import accepted_of, digest_of
 from reconciler.features.drift.run.accept import ACCEPTING
+from reconciler.features.edits.documents import ProposalDocument
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
@@ -37,7 +38,6 @@ from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.layout import Style
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 from reconciler.resource import Kinds

@@ -7,10 +7,10 @@ from hashlib import sha256
 from typing import Any
 
 from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
+from reconciler.features.edits.documents import ProposalDocument
 from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
 from reconciler.report.schemas.plan import DriftDocument
-from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.yamltext.line_ends import plain
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.config.source.includes import texts as read
-from reconciler.edits.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.features.drift.model import Drift, Drifted
 from reconciler.features.drift.report.groups import ACCEPTED_MAX
+from reconciler.features.edits.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.files import rewrite
 from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.model import Action, Exposure, Plan

@@ -22,14 +22,14 @@ from reconciler.address import Address
 from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.config.project import FileAccess
-from reconciler.edits.rename import renamed
-from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import Refused
+from reconciler.features.edits.rename import renamed
+from reconciler.features.edits.texts import ProjectTexts, project_texts
 from reconciler.model import Action, Actual, Desired, Plan, Source, State
 from reconciler.observe import observe
 from reconciler.plan.matching.renames import follow
 from reconciler.plan.planner import plan
-from tests.edits.random_project import Entity, RandomProject, notes, random_project, texts
+from tests.features.edits.random_project import Entity, RandomProject, notes, random_project, texts
 from tests.harness import Org, kinds
 from tests.proofs import costly, spread, tries
 

@@ -17,7 +17,7 @@ from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.source.nodes import HOLE_OPENING
-from reconciler.edits.operations import EditOperation
+from reconciler.features.edits.operations import EditOperation
 from reconciler.model import Declared, Desired, Source
 from reconciler.resource import FieldRole, Kinds
 from reconciler.yamltext.line_ends import plain

@@ -12,7 +12,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts
-from reconciler.edits.writer import formatted
+from reconciler.features.edits.writer import formatted
 from reconciler.files import path_from_here, rewrite
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.edits.operations import DEPTH_MAX, OPERATIONS_MAX, TEXT_MAX, VALUES_MAX, operations
-from reconciler.edits.proof import changed_rule
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
-from tests.edits.proposing import ACME, HEAD, proposed, texts
+from reconciler.features.edits.operations import DEPTH_MAX, OPERATIONS_MAX, TEXT_MAX, VALUES_MAX, operations
+from reconciler.features.edits.proof import changed_rule
+from tests.features.edits.proposing import ACME, HEAD, proposed, texts
 from tests.harness import kinds
 
 DOCS = "acme/site/docs"

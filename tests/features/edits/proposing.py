@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.edits.changes import carried_out
-from reconciler.edits.operations import operations
-from reconciler.edits.texts import ProjectTexts, project_texts
+from reconciler.features.edits.changes import carried_out
+from reconciler.features.edits.operations import operations
+from reconciler.features.edits.texts import ProjectTexts, project_texts
 from tests.harness import kinds
 
 HEAD: Final = """\

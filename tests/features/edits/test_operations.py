@@ -10,7 +10,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.errors import ConfigError, Refused, UsageError
 from tests.certificates import IDP
-from tests.edits.proposing import ACME, HEAD, lines, proposed, texts
+from tests.features.edits.proposing import ACME, HEAD, lines, proposed, texts
 
 DOCS, SAM = "acme/site/docs", "acme/member/sam@acme.example"
 Op = dict[str, Any]

@@ -18,12 +18,12 @@ from reconciler.address import Address
 from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.resources.shapes import KindShape
 from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
-from reconciler.edits.operations import BY_HAND, EditOperation
-from reconciler.edits.proof import changed_rule, sources, unrequested_change
-from reconciler.edits.rename import renamed
-from reconciler.edits.texts import ProjectTexts
-from reconciler.edits.writer import ProjectWriter, Row
 from reconciler.errors import Refused
+from reconciler.features.edits.operations import BY_HAND, EditOperation
+from reconciler.features.edits.proof import changed_rule, sources, unrequested_change
+from reconciler.features.edits.rename import renamed
+from reconciler.features.edits.texts import ProjectTexts
+from reconciler.features.edits.writer import ProjectWriter, Row
 from reconciler.model import Desired
 from reconciler.resource import Kind, Kinds
 from reconciler.text.escape import is_plain

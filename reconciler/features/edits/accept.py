@@ -16,11 +16,11 @@ from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.source.nodes import holds_expression
-from reconciler.edits.moves import Moves
-from reconciler.edits.writer import ProjectWriter
 from reconciler.errors import Refused, UsageError
 from reconciler.features.drift.accepted import LeftToPeople
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
+from reconciler.features.edits.moves import Moves
+from reconciler.features.edits.writer import ProjectWriter
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.values import Unwritable, written
 from reconciler.model import Delta, Source

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
-from reconciler.edits.texts import project_texts
+from reconciler.features.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
+from reconciler.features.edits.texts import project_texts
 from tests.harness import kinds
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,12 @@ from typing import Any, Final
 from reconciler.address import KEY_FORM, Address, Glob, is_key
 from reconciler.config.language.compiled import compiled
 from reconciler.config.source.nodes import List, Map, Node, Scalar
-from reconciler.edits.difference import difference
-from reconciler.edits.fixes import removal
-from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
-from reconciler.edits.texts import ProjectTexts, TextSpan
-from reconciler.edits.writer import in_layout
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.edits.difference import difference
+from reconciler.features.edits.fixes import removal
+from reconciler.features.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
+from reconciler.features.edits.texts import ProjectTexts, TextSpan
+from reconciler.features.edits.writer import in_layout
 from reconciler.features.policies.section.checks import expressions
 from reconciler.features.urls.redirects.formats import existing_names
 from reconciler.model import Declared, Desired, Source

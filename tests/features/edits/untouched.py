@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from reconciler.address import Address
-from reconciler.edits.texts import ProjectTexts
+from reconciler.features.edits.texts import ProjectTexts
 from reconciler.model import Declared, Source
 from reconciler.yamltext.line_ends import plain
 

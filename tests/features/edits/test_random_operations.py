@@ -17,10 +17,10 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.config.resources.shapes import shapes
-from reconciler.edits.texts import ProjectTexts
 from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.features.edits.texts import ProjectTexts
 from reconciler.model import Desired
-from tests.edits.proposing import proposed, texts
+from tests.features.edits.proposing import proposed, texts
 from tests.harness import kinds
 from tests.organizations import Tree, pair, project
 from tests.proofs import costly, sampled, tries

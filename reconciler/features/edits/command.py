@@ -14,14 +14,14 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
+from reconciler.features.edits import propose as proposals
+from reconciler.features.edits.propose import ProposedChange
 from reconciler.json_file import json_data, read_json
 from reconciler.kinds import load as load_kinds
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
-from reconciler.run import propose as proposals
 from reconciler.run.operation import STDIN
-from reconciler.run.propose import ProposedChange
 from reconciler.text.names import HERE
 
 FILE_MAX: Final = 4 * 2**20  # bytes

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.edits.writer import ProjectWriter, Row
 from reconciler.errors import Refused
+from reconciler.features.edits.writer import ProjectWriter, Row
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title

@@ -20,10 +20,10 @@ from reconciler.address import bare
 from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.config.source.files import unreadable
-from reconciler.edits.changes import carried_out
-from reconciler.edits.operations import EditOperation, operations
-from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.edits.changes import carried_out
+from reconciler.features.edits.operations import EditOperation, operations
+from reconciler.features.edits.texts import ProjectTexts, project_texts
 from reconciler.features.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.model import Desired, Plan, Severity, Violation
 from reconciler.resource import Kinds

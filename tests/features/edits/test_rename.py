@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.address import Address
-from reconciler.edits.names import names_of
-from reconciler.edits.rename import check_renamable, renamed
-from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.edits.names import names_of
+from reconciler.features.edits.rename import check_renamable, renamed
+from reconciler.features.edits.texts import ProjectTexts, project_texts
 from reconciler.features.urls.redirects.formats import COLUMNS
 from tests.harness import kinds
 

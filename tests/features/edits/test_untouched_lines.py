@@ -16,13 +16,13 @@ import pytest
 import yaml
 
 from reconciler.address import Address
-from reconciler.edits.texts import ProjectTexts
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.edits.texts import ProjectTexts
 from tests.cli.conftest import Cli
-from tests.edits.proposing import proposed, texts
-from tests.edits.random_project import random_project
-from tests.edits.test_random_operations import Drawn, declared, plain
-from tests.edits.untouched import NOTE, About, by_address, entries_of, kept_lines, styled
+from tests.features.edits.proposing import proposed, texts
+from tests.features.edits.random_project import random_project
+from tests.features.edits.test_random_operations import Drawn, declared, plain
+from tests.features.edits.untouched import NOTE, About, by_address, entries_of, kept_lines, styled
 from tests.organizations import pair, project
 from tests.proofs import costly, sampled, tries
 

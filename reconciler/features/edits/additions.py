@@ -7,8 +7,8 @@ from itertools import groupby
 
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE
-from reconciler.edits.writer import ProjectWriter, Row
 from reconciler.errors import Refused
+from reconciler.features.edits.writer import ProjectWriter, Row
 from reconciler.importer.entry import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.matched import excluded_objects, removed_by

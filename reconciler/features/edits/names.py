@@ -30,7 +30,7 @@ from reconciler.config.source.includes import INCLUDE, named
 from reconciler.config.source.nodes import HOLE_OPENING, UNREAD, List, Map, MapEntry, Node, Scalar, holds_expression, scalars
 from reconciler.config.source.problems import Problems
 from reconciler.config.values import INVALID, references_in
-from reconciler.edits.texts import FileText, ProjectTexts, TextSpan
+from reconciler.features.edits.texts import FileText, ProjectTexts, TextSpan
 from reconciler.features.policies.cases import EXAMPLE, EXAMPLES
 from reconciler.features.policies.model import PLAN
 from reconciler.features.policies.section.keys import NAMES
