@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reconciler.config.key import Key
-from reconciler.testing import keys as k
+from reconciler.features.testing import keys as k
 
 INTRO: Final = """\
 # Test files

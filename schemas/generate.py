@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 
 from reconciler.config.schemas.document import catalog_entry, dumped
+from reconciler.features.testing.schema import dumped as tests
 from reconciler.fleet.declared.schema import dumped as fleet
 from reconciler.kinds import load
 from reconciler.report.schemas.documents import dumped as reports
-from reconciler.testing.schema import dumped as tests
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"

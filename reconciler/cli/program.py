@@ -62,7 +62,7 @@ class Lazy(NamedTuple):
 COMMANDS: Mapping[str, Lazy] = {
     "init": Lazy("reconciler.cli.commands.init", "Create a small project."),
     "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
-    "test": Lazy("reconciler.cli.commands.test", "Try the project on a twin, and check what tests expect."),
+    "test": Lazy("reconciler.features.testing.command", "Try the project on a twin, and check what tests expect."),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
     "rehearse": Lazy("reconciler.features.rehearsal.command", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),

@@ -24,13 +24,13 @@ from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
 from reconciler.features.policies.judge import by_configuration
+from reconciler.features.testing.files import is_test_file
 from reconciler.lint import LintFacts, findings, in_environments, variables_of
 from reconciler.lsp.documents import ParsedFiles
 from reconciler.lsp.tests_of_project import test_problems
 from reconciler.model import Declared, Finding, State
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
-from reconciler.testing.files import is_test_file
 from reconciler.text.patterns import PathPattern
 from reconciler.yamltext.tree import Untouchable
 

@@ -15,12 +15,12 @@ from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import Enough, Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
+from reconciler.features.testing.declared import Header
+from reconciler.features.testing.files import discovered, is_test_file
+from reconciler.features.testing.keys import TESTS
+from reconciler.features.testing.reading import TestReader, check_top, headers
 from reconciler.links import LinkRefused, read_file
 from reconciler.resource import Kinds
-from reconciler.testing.declared import Header
-from reconciler.testing.files import discovered, is_test_file
-from reconciler.testing.keys import TESTS
-from reconciler.testing.reading import TestReader, check_top, headers
 
 Loaded = Mapping[str | None, tuple[Project, Evaluation]]
 """The project in each environment that could be read, with what evaluated its expressions."""

@@ -49,7 +49,7 @@ OTHERS: Final = {
     "a seed: tests/sandbox/test_seed.py": lambda name, _: name == "seed.yaml",
     "rules of the sandbox: test_faults.py": lambda name, _: name == "rules.yaml",
     "examples of policy test: tests/features/policies/test_command.py": lambda name, _: name == "policies.test.yaml",
-    "tests of a project: tests/testing/test_docs.py": lambda _, block: isinstance(block, dict) and set(block) == {"tests"},
+    "tests of a project: tests/features/testing/test_docs.py": lambda _, block: isinstance(block, dict) and set(block) == {"tests"},
     "a fleet: tests/fleet/test_declared.py": lambda name, _: name == "fleet.yaml",
     "a baseline of drift: tests/cli": lambda _, block: isinstance(block, dict) and set(block) == {"known"},
 }

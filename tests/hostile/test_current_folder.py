@@ -45,7 +45,7 @@ if __name__ == "__main__":
     print(asyncio.run(run()))
 """
 POOL: Final = """
-from reconciler.cli.commands.test import children
+from reconciler.features.testing.command import children
 if __name__ == "__main__":
     with children(1, "spawn") as pool:
         print(sorted(pool.map(abs, [-1, -2])))

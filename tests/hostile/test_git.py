@@ -425,7 +425,7 @@ def test_our_own_copies_take_no_configuration_of_the_user_except_to_fetch(
 STARTERS = {
     "config/secrets/command.py": "runs git and sops, without a shell, in a session of their own, within limits",
     "fleet/runs/forks.py": "starts the worker's own program, which forks a process for each run of a project",
-    "cli/commands/test.py": "forks itself to run several tests of a project at once",
+    "features/testing/command.py": "forks itself to run several tests of a project at once",
 }
 STARTING = re.compile(
     r"(os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*))|(asyncio\.create_subprocess_\w+)|(pty\.\w+)|(subprocess\.\w+)"

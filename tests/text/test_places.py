@@ -102,7 +102,7 @@ WRITERS = {
     "report/graph.py": {"mermaid", "dot"},
     "report/annotations.py": {"github", "github_property", "uri", "xml"},
     "features/urls/report/ledger.py": {"xml", "terminal"},
-    "report/testing.py": {"xml"},
+    "features/testing/report.py": {"xml"},
     "report/brief.py": {"log", "terminal"},
     "features/drift/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},

@@ -17,12 +17,12 @@ from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
+from reconciler.features.testing.schema import schema as tests
 from reconciler.fleet.declared.schema import schema as fleet
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.report.layout import table
 from reconciler.report.schemas.documents import DOCUMENTS, schema_of
-from reconciler.testing.schema import schema as tests
 from reconciler.text.escape import as_json
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder, write_whole

@@ -34,10 +34,10 @@ from reconciler.features.edits.texts import FileText, ProjectTexts, TextSpan
 from reconciler.features.policies.cases import EXAMPLE, EXAMPLES
 from reconciler.features.policies.model import PLAN
 from reconciler.features.policies.section.keys import NAMES
+from reconciler.features.testing.keys import EXPECTATIONS, STEP, TEST, TESTS
 from reconciler.model import Declared, ReaderSort, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind
-from reconciler.testing.keys import EXPECTATIONS, STEP, TEST, TESTS
 from reconciler.yamltext.tree import leaves, parse
 
 FUNCTIONS: Final = tuple(dict.fromkeys(("file", "json", "range", *(name.partition("(")[0] for name in NAMES if "(" in name))))

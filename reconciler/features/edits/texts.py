@@ -21,10 +21,10 @@ from reconciler.config.settings import Project
 from reconciler.config.source.includes import texts as texts_of
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.features.testing.files import discovered
 from reconciler.links import read_file
 from reconciler.model import Source
 from reconciler.resource import Kinds
-from reconciler.testing.files import discovered
 from reconciler.yamltext.line_ends import plain
 from reconciler.yamltext.tree import line_starts
 

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails, core_schema
 from reconciler.features.edits.documents import ProposalDocument
 from reconciler.features.health.documents import HealthDocument, SiteDocument
 from reconciler.features.rehearsal.documents import RehearsalDocument
+from reconciler.features.testing.documents import TestsDocument
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
     FleetAuditLine,
@@ -26,7 +27,6 @@ from reconciler.report.schemas.fleet import (
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
-from reconciler.report.schemas.testing import TestsDocument
 from reconciler.text.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.testing.projects import mismatches, outcome, small
 from tests.proofs import costly
-from tests.testing.projects import mismatches, outcome, small
 
 HOLDS = """\
 tests:

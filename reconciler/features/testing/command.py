@@ -25,16 +25,16 @@ from reconciler.config.keys import project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.files import ProjectFiles
 from reconciler.errors import ConfigError, UsageError
+from reconciler.features.testing.model import ProjectTestResult
+from reconciler.features.testing.report import findings, tests_document, tests_junit, tests_sheet
+from reconciler.features.testing.twin.project_tests import chosen, gather
+from reconciler.features.testing.twin.running import ProjectTest, run_test
 from reconciler.files import path_from_here
 from reconciler.interpreters import safe_children
 from reconciler.kinds import load as load_kinds
-from reconciler.model.testing import ProjectTestResult
-from reconciler.report.testing import findings, tests_document, tests_junit, tests_sheet
 from reconciler.report.words import count
 from reconciler.run.connection.embedded import require_extra
 from reconciler.run.loading import now
-from reconciler.twin.project_tests import chosen, gather
-from reconciler.twin.running import ProjectTest, run_test
 from reconciler.writing import create_folder, write_whole
 
 Job = tuple[ProjectTest, dict[str, str]]

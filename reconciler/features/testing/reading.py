@@ -18,11 +18,9 @@ from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, pl
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form
 from reconciler.features.access.section import NamedReaders, read_access_test
 from reconciler.features.policies.cases import EXAMPLES
-from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
-from reconciler.resource import FieldRole, Kinds
-from reconciler.testing import keys as k
-from reconciler.testing.declared import Header, TwinStep
-from reconciler.testing.expectations import (
+from reconciler.features.testing import keys as k
+from reconciler.features.testing.declared import Header, TwinStep
+from reconciler.features.testing.expectations import (
     Bounds,
     Counts,
     Expectation,
@@ -33,6 +31,8 @@ from reconciler.testing.expectations import (
     Snapshot,
     UrlShows,
 )
+from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
+from reconciler.resource import FieldRole, Kinds
 from reconciler.text.names import a, did_you_mean, one_of
 from reconciler.text.pages import pages
 

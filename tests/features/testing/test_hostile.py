@@ -12,8 +12,8 @@ import pytest
 from reconciler import exits
 from reconciler.cli.reports import FORMATS
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.testing.projects import PROJECT, mismatches, outcome, small
 from tests.proofs import costly
-from tests.testing.projects import PROJECT, mismatches, outcome, small
 
 SEED = """\
 organizations: [{id: org_acme, title: Acme}]

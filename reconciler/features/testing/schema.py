@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from reconciler.config.schemas.document import DIALECT, TEXTLIKE, WELL_FORMED, WHOLE, access, policies
 from reconciler.config.schemas.forms import COMMENT, EXPRESSION, Schema, described_map, map_of
+from reconciler.features.testing import keys as k
+from reconciler.features.testing.reading import COUNTED
 from reconciler.resource import Kinds
-from reconciler.testing import keys as k
-from reconciler.testing.reading import COUNTED
 
 ID: Final = "https://www.schemastore.org/docs-reconciler-tests.json"
 NUMBER: Final[Schema] = {

@@ -26,22 +26,22 @@ from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import ConfigError, UsageError
 from reconciler.features.policies.cases import EXAMPLES, Case, differences
 from reconciler.features.policies.model import Policies
+from reconciler.features.testing.declared import Header, TwinStep
+from reconciler.features.testing.expectations import Readers
+from reconciler.features.testing.files import ENDING, FOLDER, discovered, in_folder
+from reconciler.features.testing.keys import TESTS
+from reconciler.features.testing.model import Mismatch, ProjectTestResult
+from reconciler.features.testing.reading import FORM, TestReader, check_top, headers
+from reconciler.features.testing.twin import policy_examples
+from reconciler.features.testing.twin.running import ProjectTest
 from reconciler.files import path_from_here
 from reconciler.model import Source
-from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.resource import Kinds
 from reconciler.run.connection.embedded import own_seed, seed_document
 from reconciler.run.connection.seed_file import SeedFile, parsed_seed
 from reconciler.run.loading import sensitive_texts
-from reconciler.testing.declared import Header, TwinStep
-from reconciler.testing.expectations import Readers
-from reconciler.testing.files import ENDING, FOLDER, discovered, in_folder
-from reconciler.testing.keys import TESTS
-from reconciler.testing.reading import FORM, TestReader, check_top, headers
 from reconciler.text.names import did_you_mean
 from reconciler.text.patterns import text_pattern
-from reconciler.twin import policy_examples
-from reconciler.twin.running import ProjectTest
 
 UNKNOWN: Final = FileAccess(option="", decrypt=False, stand_ins=True)
 """Secrets and variables without a value have a placeholder."""

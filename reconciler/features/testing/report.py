@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree
 
+from reconciler.features.testing.documents import MismatchData, ProjectTestData, TestsDocument
+from reconciler.features.testing.model import Mismatch, ProjectTestResult
 from reconciler.model import Finding, Severity
-from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.report.annotations import path_of
 from reconciler.report.layout import Style, cells
-from reconciler.report.schemas.testing import MismatchData, ProjectTestData, TestsDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
 from reconciler.text.escape import xml

@@ -4,5 +4,5 @@
                  ── tests   ──> steps, expectations    names in them are those of the project
     a twin that was asked ── check ──> mismatches
 
-Pure: `twin/running.py` runs the steps. Not here: the sandbox, files, the engine.
+Pure: `features/testing/twin/running.py` runs the steps. Not here: the sandbox, files, the engine.
 """

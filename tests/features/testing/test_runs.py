@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.testing.projects import small
 from tests.proofs import costly
-from tests.testing.projects import small
 
 MANY = """\
 tests:

@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from reconciler import exits
+from reconciler.features.testing import keys
+from reconciler.features.testing.schema import schema
 from reconciler.kinds import load
-from reconciler.testing import keys
-from reconciler.testing.schema import schema
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.testing.test_wrong_files import WRONG
 from tests.proofs import costly, spread
-from tests.testing.test_wrong_files import WRONG
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 NAMES = sorted(path.name for path in EXAMPLES.iterdir())

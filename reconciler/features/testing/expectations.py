@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from reconciler.address import Address, Glob
+from reconciler.features.testing.model import Mismatch
 from reconciler.model import AccessTest, Blocked, Change, NamedReader, Observed, Plan, Source
-from reconciler.model.testing import Mismatch
 from reconciler.plan.changes import Names, named
 from reconciler.report.words import count, data, shown
 from reconciler.resource import UNSET, Kinds

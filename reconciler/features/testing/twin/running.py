@@ -25,11 +25,14 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError, Refused
+from reconciler.features.testing.declared import TwinStep
+from reconciler.features.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
+from reconciler.features.testing.model import Mismatch, ProjectTestResult
+from reconciler.features.testing.twin.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
 from reconciler.features.urls.redirects.required import canonical
 from reconciler.kinds import load as load_kinds
 from reconciler.model import NamedReader, Observed, Outcome, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
-from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet, sheet_text
@@ -44,10 +47,7 @@ from reconciler.run.narration import Narration
 from reconciler.run.operation import EVERYTHING, Limits, Operation
 from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.state import Store
-from reconciler.testing.declared import TwinStep
-from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
 from reconciler.text.masks import Masks
-from reconciler.twin.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
 WIDTH: Final = 100  # columns of a snapshot, whatever the terminal

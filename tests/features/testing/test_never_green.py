@@ -17,8 +17,8 @@ from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.server import embedded
 from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
+from tests.features.testing.projects import PROJECT, mismatches, outcome, small
 from tests.proofs import costly
-from tests.testing.projects import PROJECT, mismatches, outcome, small
 
 SPELLINGS = (
     "/start", "/%73tart", "/st%61rt?x=1", "/start#anchor", "/start?as=agent#a", "/start/", "//start", "/./start", "/x/../start",

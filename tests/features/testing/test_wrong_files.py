@@ -6,7 +6,7 @@ import pytest
 
 from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
-from tests.testing.projects import small
+from tests.features.testing.projects import small
 
 OK = "expect: [{plan: empty}]"
 WRONG: list[tuple[str, str]] = [
