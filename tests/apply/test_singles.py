@@ -11,9 +11,9 @@ from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.model import Action, Plan, StepStatus
 from reconciler.resource import DELETE, PATCH, PUT, Keyed, Kind, One, Resource, SingleValue, Verbs, field, one_per, within
 from tests.apply.test_kill import die_and_try_again
+from tests.features.importer.test_accept import accept
 from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
-from tests.importer.test_accept import accept
 from tests.outside import drifted
 from tests.proofs import costly
 from tests.transports import losing

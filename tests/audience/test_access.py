@@ -22,7 +22,7 @@ from tests.audience.moments import Moment, Thing, Watched
 from tests.audience.proof import Proof
 from tests.audience.test_agreement import KINDS, name_of
 from tests.audience.worlds import conditions, edited
-from tests.importer.imported import everything
+from tests.features.importer.imported import everything
 from tests.organizations import CONDITIONS, Tree, with_readers
 from tests.proofs import costly
 

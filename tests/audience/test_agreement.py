@@ -26,7 +26,7 @@ from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
 from tests.audience.proof import Proof
 from tests.audience.two import ROOTS, Both, TwoWatched, given, worlds
 from tests.audience.worlds import conditions
-from tests.importer.imported import everything
+from tests.features.importer.imported import everything
 from tests.organizations import Tree, with_readers
 from tests.proofs import long, spread
 from tests.transfers.two import TWO_SEED

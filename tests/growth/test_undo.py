@@ -13,10 +13,10 @@ from reconciler.address import Address
 from reconciler.config import load
 from reconciler.features.drift.plan import drift
 from reconciler.features.edits.accept import Acceptance, chosen
+from reconciler.features.importer.gather import Gathered
+from reconciler.features.importer.matched import MatchedProject
+from reconciler.features.importer.project import project
 from reconciler.features.undo.objects import put_back
-from reconciler.importer.gather import Gathered
-from reconciler.importer.matched import MatchedProject
-from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
 from reconciler.plan.matching.match import identify

@@ -14,9 +14,9 @@ from reconciler.address import Address
 from reconciler.errors import ConfigError
 from reconciler.model import StepStatus
 from reconciler.sandbox.seed import SeedError, seed
+from tests.features.importer.imported import imported
 from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.importer.imported import imported
 from tests.outside import drifted, said
 from tests.small import applied, described, settled
 from tests.transports import losing

@@ -23,10 +23,10 @@ from reconciler.errors import ConfigError
 from reconciler.sandbox.seed import seed
 from tests.apply.test_random import everything as shown
 from tests.cli.conftest import Cli
+from tests.features.importer.imported import imported
+from tests.features.importer.test_accept import accept
 from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org, kinds
-from tests.importer.imported import imported
-from tests.importer.test_accept import accept
 from tests.outside import CASES, Case, drifted, edit, everything, said
 from tests.proofs import costly
 from tests.small import applied, described, node, settled

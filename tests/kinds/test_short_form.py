@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.features.edits.accept import Acceptance, chosen
-from reconciler.importer.matched import MatchedProject
+from reconciler.features.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.kinds._shapes import VisitorSchema
 from reconciler.plan.matching.match import identify

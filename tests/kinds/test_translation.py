@@ -18,9 +18,9 @@ import yaml
 from reconciler.errors import ConfigError
 from reconciler.model import Cause
 from reconciler.resource import HOSTED
+from tests.features.importer.imported import imported
 from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org, kinds
-from tests.importer.imported import imported
 from tests.outside import drifted, everything, said
 from tests.proofs import costly
 from tests.small import applied, described, node, settled

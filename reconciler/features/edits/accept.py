@@ -21,8 +21,8 @@ from reconciler.features.drift.accepted import LeftToPeople
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.features.edits.moves import Moves
 from reconciler.features.edits.writer import ProjectWriter
-from reconciler.importer.matched import MatchedProject, removed_by
-from reconciler.importer.values import Unwritable, written
+from reconciler.features.importer.matched import MatchedProject, removed_by
+from reconciler.features.importer.values import Unwritable, written
 from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation

@@ -9,10 +9,10 @@ from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE
 from reconciler.errors import Refused
 from reconciler.features.edits.writer import ProjectWriter, Row
-from reconciler.importer.entry import EntryWriter
-from reconciler.importer.gather import Gathered, GatheredObject
-from reconciler.importer.matched import excluded_objects, removed_by
-from reconciler.importer.project import ImportedProject, NewFiles, missing, modeline, parts, split_files, unread
+from reconciler.features.importer.entry import EntryWriter
+from reconciler.features.importer.gather import Gathered, GatheredObject
+from reconciler.features.importer.matched import excluded_objects, removed_by
+from reconciler.features.importer.project import ImportedProject, NewFiles, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Desired, State
 from reconciler.model.desired import Generation
 from reconciler.plan.matching.match import identify

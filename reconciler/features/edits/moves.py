@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.features.edits.writer import ProjectWriter, Row
-from reconciler.importer.matched import MatchedProject, removed_by
+from reconciler.features.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves

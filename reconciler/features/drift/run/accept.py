@@ -11,8 +11,8 @@ from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.features.drift.model import Drift, Drifted
 from reconciler.features.drift.report.groups import ACCEPTED_MAX
 from reconciler.features.edits.accept import Acceptance, AcceptedField, acceptable, chosen
+from reconciler.features.importer.matched import MatchedProject, excluded_objects
 from reconciler.files import rewrite
-from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.model import Action, Exposure, Plan
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan

@@ -14,9 +14,9 @@ from typing import Final
 
 from reconciler.config.keys import TOP
 from reconciler.config.source.includes import INCLUDE
-from reconciler.importer.defaults import shared_values
-from reconciler.importer.entry import EntryWriter, FreePaths
-from reconciler.importer.gather import Gathered, GatheredObject
+from reconciler.features.importer.defaults import shared_values
+from reconciler.features.importer.entry import EntryWriter, FreePaths
+from reconciler.features.importer.gather import Gathered, GatheredObject
 from reconciler.model import Actual
 from reconciler.resource import Kinds
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap, document

@@ -14,7 +14,7 @@ from tests.harness import ORGANIZATION, Org
 from tests.proofs import costly
 from tests.small import applied, small
 
-ACME = Path(__file__).parents[2] / "examples" / "acme"
+ACME = Path(__file__).parents[3] / "examples" / "acme"
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.address import bare
-from reconciler.importer.project import LIMITS, FileSizes
+from reconciler.features.importer.project import LIMITS, FileSizes
 from tests.certificates import IDP, OTHER, pem
+from tests.features.importer.imported import added, everything, fits, imported, written
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.importer.imported import added, everything, fits, imported, written
 from tests.newer import newer
 from tests.proofs import costly, sampled, tries
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.importer.keys import TakenKeys, slug
+from reconciler.features.importer.keys import TakenKeys, slug
 from tests.cli.conftest import Cli, prepared
+from tests.features.importer.imported import everything, imported, written
 from tests.harness import Org
-from tests.importer.imported import everything, imported, written
 from tests.newer import newer
 from tests.proofs import costly
 from tests.small import applied, small
 
-ACME = Path(__file__).parents[2] / "examples" / "acme"
+ACME = Path(__file__).parents[3] / "examples" / "acme"
 
 
 @pytest.fixture

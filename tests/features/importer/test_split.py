@@ -10,8 +10,8 @@ from typing import Any
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli
+from tests.features.importer.imported import added, fits, imported
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.importer.imported import added, fits, imported
 from tests.proofs import costly
 
 

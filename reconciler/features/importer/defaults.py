@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reconciler.importer.entry import EntryWriter, comparable
-from reconciler.importer.gather import GatheredObject, tag
-from reconciler.importer.values import Unwritable
+from reconciler.features.importer.entry import EntryWriter, comparable
+from reconciler.features.importer.gather import GatheredObject, tag
+from reconciler.features.importer.values import Unwritable
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.yamltext.emit import closed
 

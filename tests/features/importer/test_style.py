@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from reconciler.config import load
-from reconciler.importer.project import LIMITS, SPLIT, FileSizes
+from reconciler.features.importer.project import LIMITS, SPLIT, FileSizes
 from reconciler.kinds import load as load_kinds
 from tests.certificates import IDP, pem
+from tests.features.importer.imported import added, fits, imported
 from tests.harness import ORGANIZATION, SEED, Org, kinds
-from tests.importer.imported import added, fits, imported
 from tests.newer import newer
 
 BASE = f"/orgs/{ORGANIZATION}"

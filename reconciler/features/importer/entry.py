@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
-from reconciler.importer.values import Unwritable, nothing, usual, written
+from reconciler.features.importer.gather import Gathered, GatheredObject, Ref, tag
+from reconciler.features.importer.values import Unwritable, nothing, usual, written
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 from reconciler.text.credentials import MASK
 from reconciler.text.names import a

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.importer.by_hand import by_hand
-from tests.importer.imported import fits
+from tests.features.importer.by_hand import by_hand
+from tests.features.importer.imported import fits
 from tests.proofs import costly, spread
 
 MOST = 1.3  # lines, of those that were written by hand

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.commands import importing
+from reconciler.features.importer import command as importing
 from reconciler.sandbox.server import Embedded, embedded
 from reconciler.writing import FolderChange
 from tests.cli.conftest import Cli, prepared

@@ -27,9 +27,9 @@ from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
 from reconciler.features.edits.additions import into
+from reconciler.features.importer.entry import CERTIFICATES
+from reconciler.features.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of
 from reconciler.files import path_from_here
-from reconciler.importer.entry import CERTIFICATES
-from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.model import Actual, Observed, Plan, State

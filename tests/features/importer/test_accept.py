@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.features.edits.accept import Acceptance, chosen
-from reconciler.importer.matched import MatchedProject
+from reconciler.features.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan

@@ -26,9 +26,9 @@ from reconciler.address import KEY_FORM, Address, bare, is_key
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
-from reconciler.importer.keys import LONG_MAX, TakenKeys, slug
-from reconciler.importer.matched import removed_by
-from reconciler.importer.values import Unwritable, in_yaml, written
+from reconciler.features.importer.keys import LONG_MAX, TakenKeys, slug
+from reconciler.features.importer.matched import removed_by
+from reconciler.features.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title, why_unreadable
 from reconciler.model.desired import Patch
