@@ -25,6 +25,7 @@ from reconciler.features.edits.operations import FORMS as SCHEMAS, SCHEMA
 from reconciler.features.edits.propose import ProposedChange
 from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
+from reconciler.features.lint.run import checked
 from reconciler.features.rehearsal.performing import rehearse
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
@@ -42,7 +43,6 @@ from reconciler.resource import Kinds
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.explained import described
-from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation

@@ -184,7 +184,7 @@ def test_a_command_imports_no_other_command(applied: Path) -> None:
     modules = imported(COMMAND, str(applied), "plan", "--format", "html")
     assert [name for name in modules if name.startswith("reconciler.cli.commands.")] == ["reconciler.cli.commands.plan"]
     assert {"reconciler.plan.matching.differences", "reconciler.report.sheet"} <= modules
-    unneeded = ("reconciler.features.importer", "reconciler.lint", "reconciler.yamltext", "reconciler.fleet", "reconciler.apply")
+    unneeded = ("reconciler.features.importer", "reconciler.features.lint", "reconciler.yamltext", "reconciler.fleet", "reconciler.apply")
     assert sorted(name for name in modules if name.startswith(unneeded)) == []
     assert modules & {"deepdiff", "obstore", "psycopg", "rich", "trio"} == set()
 

@@ -23,7 +23,7 @@ from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.certificates import IDP, OTHER, pem
-from tests.lint.test_rules import lint
+from tests.features.lint.test_rules import lint
 
 SAML = {"label": "Okta", "entityID": "x", "ssoURL": "https://okta.example/sso", "certificate": IDP}
 

@@ -13,8 +13,8 @@ import pytest
 from reconciler.config.secrets.secrets import _FRAME
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
+from reconciler.features.lint.rules import _LOOKALIKE
 from reconciler.features.urls.redirects.required import url_matches
-from reconciler.lint.rules import _LOOKALIKE
 from reconciler.lsp.completion import _MEMBER, WRITTEN_MAX
 from reconciler.lsp.place import _EMPTY
 from reconciler.mcp.owners import Owners

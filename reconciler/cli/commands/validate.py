@@ -17,15 +17,14 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.errors import ConfigError
+from reconciler.features.lint import findings, in_order, run as linting
 from reconciler.features.policies.judge import by_configuration
 from reconciler.kinds import load as load_kinds
-from reconciler.lint import findings, in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.report.annotations import github_violations
 from reconciler.report.findings import findings_document, findings_sheet, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run import linting
 from reconciler.run.guards import raise_first, violated
 from reconciler.run.loading import now
 from reconciler.text.escape import terminal

@@ -14,15 +14,15 @@ import yaml
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.errors import ConfigError
+from reconciler.features.lint import LintFacts, findings
 from reconciler.kinds import load as kinds
-from reconciler.lint import LintFacts, findings
 from reconciler.model import Binding, Finding, Origin, Severity, State
 from reconciler.model.lint import RULES
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
 from tests.proofs import costly, sampled, tries
 
-PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
+PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 TODAY = date(2026, 11, 23)
 SECTIONS = dict(re.findall(r"^### ([\w-]+)\n(.*?)(?=^### |\Z)", PAGE.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL))
 

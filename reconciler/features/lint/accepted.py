@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.lint.rules import RUN, LintFacts
+from reconciler.features.lint.rules import RUN, LintFacts
 from reconciler.model import Finding, Fix, Source
 from reconciler.model.lint import RULES, Ignore, cause_of_rule
 

@@ -10,11 +10,11 @@ import pytest
 
 from reconciler.config import load
 from reconciler.features.edits.fixes import fixed, with_edits
+from reconciler.features.lint import LintFacts, findings
 from reconciler.kinds import load as kinds
-from reconciler.lint import LintFacts, findings
 from reconciler.model import Finding
 from reconciler.report.annotations import sarif
-from tests.lint.test_rules import TODAY, state_of
+from tests.features.lint.test_rules import TODAY, state_of
 
 HEAD = """\
 # The documentation of Acme

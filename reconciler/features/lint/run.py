@@ -10,9 +10,9 @@ from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
 from reconciler.errors import ReconcilerError
 from reconciler.features.edits.fixes import fixed, with_edits as edited
+from reconciler.features.lint import LintFacts, findings, in_environments, in_order, variables_of
 from reconciler.features.policies.judge import by_configuration
 from reconciler.files import rewrite
-from reconciler.lint import LintFacts, findings, in_environments, in_order, variables_of
 from reconciler.model import Finding, State
 from reconciler.report.findings import of_violation
 from reconciler.resource import Kinds

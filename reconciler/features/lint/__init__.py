@@ -6,7 +6,7 @@ checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `
 
 from __future__ import annotations
 
-from reconciler.lint.accepted import findings, in_environments, in_order, variables_of
-from reconciler.lint.rules import LintFacts
+from reconciler.features.lint.accepted import findings, in_environments, in_order, variables_of
+from reconciler.features.lint.rules import LintFacts
 
 __all__ = ["LintFacts", "findings", "in_environments", "in_order", "variables_of"]
