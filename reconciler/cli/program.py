@@ -72,7 +72,7 @@ COMMANDS: Mapping[str, Lazy] = {
         "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
     ),
     "pipeline": Lazy(
-        "reconciler.cli.commands.pipeline",
+        "reconciler.features.forges.pipeline_command",
         "Run a command in a CI job, with reports, a summary and the approved plan.",
         (*WRITES, exits.PENDING),
     ),
@@ -94,7 +94,9 @@ COMMANDS: Mapping[str, Lazy] = {
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
     "lsp": Lazy("reconciler.cli.commands.lsp", "Serve editors: problems, completion, definitions, renames."),
-    "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)),
+    "comment": Lazy(
+        "reconciler.features.forges.comment_command", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)
+    ),
     "mcp": Lazy("reconciler.cli.commands.mcp", "Serve agents: they read, check and plan, and apply nothing."),
     "skill": Lazy("reconciler.cli.commands.skill", "Print a SKILL.md for coding agents."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from reconciler.report.comment.body import comment_of
+from reconciler.features.forges.comment.body import comment_of
 from tests.cli.conftest import Cli
-from tests.forges import GitHub
-from tests.forges.github import Pull
+from tests.features.forges import GitHub
+from tests.features.forges.github import Pull
 from tests.proofs import costly
 from tests.report.test_reading import change, plan
 

@@ -19,9 +19,9 @@ from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS
 from tests.cli.test_drift import edit, ids
 from tests.cli.test_exposed_outside import applied, exposed  # noqa: F401
-from tests.forges import Bitbucket, Fault, GitHub, GitLab, Sent, hosting
-from tests.forges.hosting import Hosting
-from tests.forges.server import CUT
+from tests.features.forges import Bitbucket, Fault, GitHub, GitLab, Sent, hosting
+from tests.features.forges.hosting import Hosting
+from tests.features.forges.server import CUT
 from tests.proofs import costly
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -290,7 +290,7 @@ def nightly(request: pytest.FixtureRequest, cli: Cli, monkeypatch: pytest.Monkey
     bare = cli.root / "home" / "hosted.git"
     git(cli.root, "clone", "-q", "--bare", str(cli.root), str(bare))
     hosted = Hosting(bare)
-    monkeypatch.setattr("reconciler.forges.port.BlockingClock.sleep", staticmethod(lambda _: None))
+    monkeypatch.setattr("reconciler.features.forges.port.BlockingClock.sleep", staticmethod(lambda _: None))
     with request.param() as forge:
         routes: Callable[[Any, Hosting], None] = getattr(hosting, request.param.__name__.lower())
         routes(forge, hosted)

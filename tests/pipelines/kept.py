@@ -1,4 +1,4 @@
-"""What the two services keep of jobs, added to the fakes of `tests/forges`: artifacts, and which request a commit came with.
+"""What the two services keep of jobs, added to the fakes of `tests/features/forges`: artifacts, and which request a commit came with.
 
 Sources: docs.github.com/rest/actions/artifacts and /rest/commits/commits#list-pull-requests-associated-with-a-commit;
 docs.gitlab.com/api/job_artifacts, /api/jobs, /api/pipelines, /api/merge_requests and /api/commits.
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.forges import GitHub, GitLab
-from tests.forges.server import Answer, Sent, User, now
+from tests.features.forges import GitHub, GitLab
+from tests.features.forges.server import Answer, Sent, User, now
 
 OWN, FORK = 501, 502
 """Ids of the repository and of its fork."""

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.forges import bitbucket, github, gitlab
+from reconciler.features.forges.comment.body import CommentText, body
+from reconciler.features.forges.comment.part import PartOrigin, part
 from reconciler.features.rehearsal.report import rehearsal_lines
-from reconciler.forges import bitbucket, github, gitlab
-from reconciler.report.comment.body import CommentText, body
-from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.reading import sheet_of
 from tests.cli.conftest import Cli, cli as cli
 from tests.features.rehearsal.test_rehearse import _tree, _write_with

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.pipeline.results import Results
-from reconciler.cli.pipeline.trigger import Ci, PipelineEvent, Trigger, triggered
-from reconciler.cli.pipeline.works import Works, artifact
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.features.forges.pipeline.results import Results
+from reconciler.features.forges.pipeline.trigger import Ci, PipelineEvent, Trigger, triggered
+from reconciler.features.forges.pipeline.works import Works, artifact
 from tests.cli.conftest import Cli
 
 HEAD, BASE, MERGED = "a" * 40, "b" * 40, "c" * 40

@@ -25,7 +25,7 @@ PRINTERS: Final = {
 WRITERS: Final = {
     "report/html.py": "draws sheets",
     "report/figures.py": "draws their pictures",
-    "report/comment/part.py": "folds a part of a comment, which is markdown",
+    "features/forges/comment/part.py": "folds a part of a comment, which is markdown",
     "features/rehearsal/page/first_screen.py": "keeps a number and its noun on one line",
     "fleet/pages/heatmap.py": "draws ten thousand cells, which a template does too slowly",
     "sandbox/": "plays the service, and imports nothing of the program",

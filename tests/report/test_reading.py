@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.report.comment.body import CommentText, body, comment_of
-from reconciler.report.comment.part import Dialect, PartOrigin, part
+from reconciler.features.forges.comment.body import CommentText, body, comment_of
+from reconciler.features.forges.comment.part import Dialect, PartOrigin, part
 from reconciler.report.markdown import entry_text
 from reconciler.report.reading import FORMATS, sheet_of
 from reconciler.report.schemas.documents import DOCUMENTS, problem, schemas

@@ -106,7 +106,7 @@ WRITERS = {
     "report/brief.py": {"log", "terminal"},
     "features/drift/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
-    "cli/pipeline/results.py": {"github", "terminal"},
+    "features/forges/pipeline/results.py": {"github", "terminal"},
     "cli/terminal/screen.py": {"log", "terminal"},
     "cli/terminal/log.py": {"log", "terminal"},
     "cli/commands/config.py": {"log", "terminal"},

@@ -14,7 +14,7 @@ from typing import Final
 
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
-from reconciler.forges.job import PipelineFacts, event, facts, forge_of_job
+from reconciler.features.forges.job import PipelineFacts, event, facts, forge_of_job
 from reconciler.git.working import WorkingRepository
 from reconciler.report.schemas.plan import OriginData
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from reconciler.report.comment.part import CommentPart, PartOrigin, part
+from reconciler.features.forges.comment.part import CommentPart, PartOrigin, part
 from reconciler.report.layout import Style
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 

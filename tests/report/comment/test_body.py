@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from markdown_it import MarkdownIt
 
-from reconciler.report.comment.body import CommentText, TooLong, body, comment_of, size
-from reconciler.report.comment.part import CommentPart, Dialect, PartOrigin, code, is_link, part, text
+from reconciler.features.forges.comment.body import CommentText, TooLong, body, comment_of, size
+from reconciler.features.forges.comment.part import CommentPart, Dialect, PartOrigin, code, is_link, part, text
 from reconciler.report.layout import Style
 from reconciler.report.reading import failed
 from reconciler.report.sheet import SheetEntry, SheetLine, Weight
-from tests.forges.gitlab import quick_actions
+from tests.features.forges.gitlab import quick_actions
 from tests.proofs import sampled, tries
 from tests.report.comment.made import EVIL, drawn, sheet
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from reconciler import exits
-from reconciler.cli.comment_parts import read_event
 from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -26,15 +25,16 @@ from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
 from reconciler.features.drift.report.accepted import accepted_of, digest_of
 from reconciler.features.drift.run.accept import ACCEPTING
 from reconciler.features.edits.documents import ProposalDocument
-from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
-from reconciler.forges.port import BlockingClock
-from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
+from reconciler.features.forges.comment.body import CommentText, body
+from reconciler.features.forges.comment.part import PartOrigin, part
+from reconciler.features.forges.job import TOKENS, Job, facts, forge_of_job, job
+from reconciler.features.forges.parts import read_event
+from reconciler.features.forges.port import BlockingClock
+from reconciler.features.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.git.branches import write_branch
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused
-from reconciler.report.comment.body import CommentText, body
-from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.layout import Style
 from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.documents import problem

@@ -1,4 +1,4 @@
-"""Comments of pull requests on GitHub, GitLab and Bitbucket. `report/comment` decides which comments to write.
+"""Comments of pull requests on GitHub, GitLab and Bitbucket. `features/forges/comment` decides which comments to write.
 
 job        facts about a CI job, for comments, `reconciler pipeline`, the origin of saved plans; and the job that a comment is about
 port       what a forge must be able to do, and what can go wrong

@@ -19,7 +19,7 @@ import httpx2
 from reconciler import __version__
 from reconciler.certificates import tls_context
 from reconciler.errors import UsageError
-from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
+from reconciler.features.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
 from reconciler.text.escape import terminal
 from reconciler.text.redact import Mask
 

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reconciler.report.comment.body import CommentText, body, comment_of
-from reconciler.report.comment.part import CommentPart, Dialect, Run
+from reconciler.features.forges.comment.body import CommentText, body, comment_of
+from reconciler.features.forges.comment.part import CommentPart, Dialect, Run
 
 Claim = tuple[tuple[str, str], Run]
 """The key of a part, and the run that it claims to be of."""

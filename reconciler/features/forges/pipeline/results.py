@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from reconciler import git
-from reconciler.cli.pipeline.trigger import Ci
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.features.forges.pipeline.trigger import Ci
 from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.features.rehearsal.report import rehearsal_lines
 from reconciler.report.markdown import fenced

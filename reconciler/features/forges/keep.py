@@ -12,9 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, TryAgain, Turns
-from reconciler.report.comment.part import CommentPart, Run
-from reconciler.report.comment.upkeep import (
+from reconciler.features.forges.comment.part import CommentPart, Run
+from reconciler.features.forges.comment.upkeep import (
     Claim,
     CommentAction,
     CommentMode,
@@ -24,6 +23,7 @@ from reconciler.report.comment.upkeep import (
     numbered,
     upkeep,
 )
+from reconciler.features.forges.port import BlockingClock, Busy, Forge, ForgeError, TryAgain, Turns
 
 # -- Turns ---------------------------------------------------------------------------------------------------------------------------
 

@@ -18,11 +18,11 @@ from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
 from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
-from reconciler.forges import bitbucket, github, gitlab
-from reconciler.forges.job import Job, check_repository, check_token
-from reconciler.forges.port import BlockingClock, TryAgain, understood
-from reconciler.forges.talk import OK
-from reconciler.report.comment.part import Dialect
+from reconciler.features.forges import bitbucket, github, gitlab
+from reconciler.features.forges.comment.part import Dialect
+from reconciler.features.forges.job import Job, check_repository, check_token
+from reconciler.features.forges.port import BlockingClock, TryAgain, understood
+from reconciler.features.forges.talk import OK
 
 T = TypeVar("T")
 ROUNDS: Final = 5

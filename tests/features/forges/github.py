@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from graphql import build_schema, graphql_sync
 
-from tests.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
+from tests.features.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
 
 LONGEST: Final = 65_536  # characters of a comment
 REACTIONS: Final = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")

@@ -11,9 +11,9 @@ tests. `server` is the port and the faults; `github`, `gitlab` and `bitbucket` a
 
 from __future__ import annotations
 
-from tests.forges.bitbucket import Bitbucket
-from tests.forges.github import GitHub
-from tests.forges.gitlab import GitLab
-from tests.forges.server import Fault, Forge, Sent
+from tests.features.forges.bitbucket import Bitbucket
+from tests.features.forges.github import GitHub
+from tests.features.forges.gitlab import GitLab
+from tests.features.forges.server import Fault, Forge, Sent
 
 __all__ = ["Bitbucket", "Fault", "Forge", "GitHub", "GitLab", "Sent"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
+from tests.features.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
 
 LONGEST: Final = 32_768  # characters of a comment
 

@@ -18,11 +18,11 @@ import click
 
 from reconciler import exits
 from reconciler.cli.option_table import ROWS
-from reconciler.cli.pipeline.approved import approved
-from reconciler.cli.pipeline.results import CHECKED, PLAN, REHEARSAL, Results
-from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Locked, UsageError
+from reconciler.features.forges.pipeline.approved import approved
+from reconciler.features.forges.pipeline.results import CHECKED, PLAN, REHEARSAL, Results
+from reconciler.features.forges.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.run.connection.connecting import TOKEN
 from reconciler.writing import write_whole
 

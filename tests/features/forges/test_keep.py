@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from reconciler.forges.keep import UpkeepResult
-from reconciler.report.comment.body import comment_of, size
-from reconciler.report.comment.part import CommentPart
-from reconciler.report.comment.upkeep import OurComment
-from tests.forges.many_jobs import SMALL, Killed, Memory, Schedule, together
+from reconciler.features.forges.comment.body import comment_of, size
+from reconciler.features.forges.comment.part import CommentPart
+from reconciler.features.forges.comment.upkeep import OurComment
+from reconciler.features.forges.keep import UpkeepResult
+from tests.features.forges.many_jobs import SMALL, Killed, Memory, Schedule, together
 from tests.proofs import spread
 from tests.report.comment.made import drawn
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
+from reconciler.features.forges.comment.part import CommentPart, PartOrigin, part
+from reconciler.features.forges.job import event
 from reconciler.features.rehearsal.documents import RehearsalDocument
-from reconciler.forges.job import event
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused, read_file
-from reconciler.report.comment.part import CommentPart, PartOrigin, part
 from reconciler.report.fleet_preview import preview_sheet
 from reconciler.report.reading import failed as failure, sheet_of
 from reconciler.report.schemas.documents import problem

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, understood
-from reconciler.forges.talk import OK, Talk
-from reconciler.report.comment.part import Dialect, Run
-from reconciler.report.comment.upkeep import OurComment
+from reconciler.features.forges.comment.part import Dialect, Run
+from reconciler.features.forges.comment.upkeep import OurComment
+from reconciler.features.forges.port import BlockingClock, ForgeError, NotAllowed, understood
+from reconciler.features.forges.talk import OK, Talk
 
 DIALECT: Final = Dialect(32_700, html=False)  # Bitbucket refuses 32,768 characters and more
 APP: Final = "app_user"

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from reconciler.forges.keep import UpkeepResult, keep
-from reconciler.forges.port import Busy, TryAgain
-from reconciler.report.comment.part import CommentPart, Dialect
-from reconciler.report.comment.upkeep import CommentMode, OurComment
+from reconciler.features.forges.comment.part import CommentPart, Dialect
+from reconciler.features.forges.comment.upkeep import CommentMode, OurComment
+from reconciler.features.forges.keep import UpkeepResult, keep
+from reconciler.features.forges.port import Busy, TryAgain
 
 SMALL = Dialect(65_500)
 

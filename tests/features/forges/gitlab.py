@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from tests.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
+from tests.features.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
 
 LONGEST: Final = 1_000_000  # characters of a note
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})[^`]*$")

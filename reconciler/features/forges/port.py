@@ -10,8 +10,8 @@ from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
 from reconciler.errors import ReconcilerError
-from reconciler.report.comment.part import Dialect, Run
-from reconciler.report.comment.upkeep import OurComment
+from reconciler.features.forges.comment.part import Dialect, Run
+from reconciler.features.forges.comment.upkeep import OurComment
 
 T = TypeVar("T")
 P = ParamSpec("P")

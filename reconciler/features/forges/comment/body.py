@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.report.comment.part import CommentPart, Dialect, code, marker_line, marker_of, read, text
+from reconciler.features.forges.comment.part import CommentPart, Dialect, code, marker_line, marker_of, read, text
 from reconciler.report.reading import FAILED
 from reconciler.report.words import SIGNS, count
 

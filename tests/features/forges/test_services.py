@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from reconciler.forges import bitbucket, github, gitlab
-from reconciler.forges.keep import UpkeepResult, keep
-from reconciler.forges.port import BlockingClock, Forge as Comments, ForgeError, NotAllowed
-from reconciler.report.comment.body import CommentText, body, comment_of
-from reconciler.report.comment.part import CommentPart
-from reconciler.report.comment.upkeep import CommentMode
-from tests.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
-from tests.forges.server import CUT, Answer
+from reconciler.features.forges import bitbucket, github, gitlab
+from reconciler.features.forges.comment.body import CommentText, body, comment_of
+from reconciler.features.forges.comment.part import CommentPart
+from reconciler.features.forges.comment.upkeep import CommentMode
+from reconciler.features.forges.keep import UpkeepResult, keep
+from reconciler.features.forges.port import BlockingClock, Forge as Comments, ForgeError, NotAllowed
+from tests.features.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
+from tests.features.forges.server import CUT, Answer
 from tests.proofs import costly, sampled, stride
 from tests.report.comment.made import drawn
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.forges.server import Answer, Refused, Sent, User
+from tests.features.forges.server import Answer, Refused, Sent, User
 
 IDENTITY = ("-c", "user.name=forge", "-c", "user.email=forge@forge.example")
 

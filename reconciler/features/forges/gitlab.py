@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
-from reconciler.forges.talk import OK, Talk
-from reconciler.report.comment.part import Dialect, Run
-from reconciler.report.comment.upkeep import OurComment
+from reconciler.features.forges.comment.part import Dialect, Run
+from reconciler.features.forges.comment.upkeep import OurComment
+from reconciler.features.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
+from reconciler.features.forges.talk import OK, Talk
 
 DIALECT: Final = Dialect(999_900)  # GitLab refuses more than 1,000,000 characters
 EMOJI: Final = "eyes"

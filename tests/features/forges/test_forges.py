@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx2
 
-from tests.forges import Bitbucket, Fault, GitHub, GitLab
-from tests.forges.gitlab import quick_actions
-from tests.forges.server import CUT
+from tests.features.forges import Bitbucket, Fault, GitHub, GitLab
+from tests.features.forges.gitlab import quick_actions
+from tests.features.forges.server import CUT
 
 
 def client(base: str, **headers: str) -> httpx2.Client:

@@ -12,20 +12,20 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.comment_parts import name_of, read_event, read_parts
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
-from reconciler.forges import bitbucket, github, gitlab
-from reconciler.forges.bitbucket import Bitbucket
-from reconciler.forges.github import GitHub
-from reconciler.forges.gitlab import GitLab
-from reconciler.forges.job import TOKENS, Job, check_repository, check_token, forge_of_job, job
-from reconciler.forges.keep import keep
-from reconciler.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
-from reconciler.report.comment.body import CommentText, TooLong, body
-from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
-from reconciler.report.comment.upkeep import CommentMode
+from reconciler.features.forges import bitbucket, github, gitlab
+from reconciler.features.forges.bitbucket import Bitbucket
+from reconciler.features.forges.comment.body import CommentText, TooLong, body
+from reconciler.features.forges.comment.part import CommentPart, PartOrigin, is_link
+from reconciler.features.forges.comment.upkeep import CommentMode
+from reconciler.features.forges.github import GitHub
+from reconciler.features.forges.gitlab import GitLab
+from reconciler.features.forges.job import TOKENS, Job, check_repository, check_token, forge_of_job, job
+from reconciler.features.forges.keep import keep
+from reconciler.features.forges.parts import name_of, read_event, read_parts
+from reconciler.features.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
 KINDS: Final = ("plan", "diff", "outcome", "drift", "findings", "preview")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.pipeline.trigger import triggered
-from reconciler.forges.job import event, forge_of_job, job
+from reconciler.features.forges.job import event, forge_of_job, job
+from reconciler.features.forges.pipeline.trigger import triggered
 from reconciler.run.saved.origin import ci_job
 
-ROOT = Path(__file__).parents[2] / "reconciler"
+ROOT = Path(__file__).parents[3] / "reconciler"
 HEAD, MERGED = "a" * 40, "c" * 40
 GITLAB = {
     "GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "merge_request_event", "CI_COMMIT_SHA": MERGED, "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": HEAD,

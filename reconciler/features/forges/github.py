@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
-from reconciler.forges.talk import OK, Talk, message
-from reconciler.report.comment.part import Dialect, Run
-from reconciler.report.comment.upkeep import OurComment
+from reconciler.features.forges.comment.part import Dialect, Run
+from reconciler.features.forges.comment.upkeep import OurComment
+from reconciler.features.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
+from reconciler.features.forges.talk import OK, Talk, message
 
 DIALECT: Final = Dialect(65_500)  # GitHub refuses more than 65,536 characters
 REACTION: Final = "eyes"

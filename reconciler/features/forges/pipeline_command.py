@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
-from reconciler.cli.pipeline.results import PLAN, Results, changes
-from reconciler.cli.pipeline.trigger import triggered
-from reconciler.cli.pipeline.works import FAILING, Works, artifact
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, ReconcilerError, UsageError
+from reconciler.features.forges.pipeline.results import PLAN, Results, changes
+from reconciler.features.forges.pipeline.trigger import triggered
+from reconciler.features.forges.pipeline.works import FAILING, Works, artifact
 from reconciler.report.words import count
 
 WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
