@@ -93,7 +93,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
-    "lsp": Lazy("reconciler.cli.commands.lsp", "Serve editors: problems, completion, definitions, renames."),
+    "lsp": Lazy("reconciler.features.lsp.command", "Serve editors: problems, completion, definitions, renames."),
     "comment": Lazy(
         "reconciler.features.forges.comment_command", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)
     ),

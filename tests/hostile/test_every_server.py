@@ -146,7 +146,7 @@ def test_the_server_for_agents(folder: HostileFolder) -> None:
 @costly
 def test_the_server_for_editors(folder: HostileFolder) -> None:
     pytest.importorskip("pygls", reason="the extra `lsp` is not installed")
-    from tests.lsp.editor import Editor
+    from tests.features.lsp.editor import Editor
 
     given = [f"{name}={value}" for name, value in environ(folder.top.parent / "home").items()]
     with harmless(folder):

@@ -14,9 +14,9 @@ from reconciler.config.secrets.secrets import _FRAME
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.features.lint.rules import _LOOKALIKE
+from reconciler.features.lsp.completion import _MEMBER, WRITTEN_MAX
+from reconciler.features.lsp.place import _EMPTY
 from reconciler.features.urls.redirects.required import url_matches
-from reconciler.lsp.completion import _MEMBER, WRITTEN_MAX
-from reconciler.lsp.place import _EMPTY
 from reconciler.mcp.owners import Owners
 from reconciler.model import Source
 from reconciler.text.certificate import has_private_key, without_private_keys
@@ -191,7 +191,7 @@ def test_a_pattern_with_three_runs_of_segments_is_refused_where_it_is_written(tm
 
 OWN_TEXTS = {
     ("config/secrets/encrypted.py", "form"): "the forms of values, a constant",
-    ("lsp/language.py", "value['pattern']"): "the JSON Schema of this program",
+    ("features/lsp/language.py", "value['pattern']"): "the JSON Schema of this program",
     ("state/tables/schema.py", "tables"): "names of its own tables",
     ("fleet/sources/copies.py", "_name(url)"): "a digest",
     ("fleet/declared/values.py", "TIME.pattern"): "another expression of its own",

@@ -15,10 +15,10 @@ from reconciler.address import Address
 from reconciler.config.source.includes import sections
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.features.edits.texts import TextSpan
-from reconciler.lsp import actions, completion, hover, navigation
-from reconciler.lsp.checking import Checking
-from reconciler.lsp.session import OpenDocument, OpenProject, Session
-from reconciler.lsp.text import Text
+from reconciler.features.lsp import actions, completion, hover, navigation
+from reconciler.features.lsp.checking import Checking
+from reconciler.features.lsp.session import OpenDocument, OpenProject, Session
+from reconciler.features.lsp.text import Text
 from reconciler.text.escape import terminal
 
 FAILED: Final = -32803  # RequestFailed of the protocol: the request is right, and cannot be done

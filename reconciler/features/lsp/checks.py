@@ -24,10 +24,10 @@ from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
 from reconciler.features.lint import LintFacts, findings, in_environments, variables_of
+from reconciler.features.lsp.documents import ParsedFiles
+from reconciler.features.lsp.tests_of_project import test_problems
 from reconciler.features.policies.judge import by_configuration
 from reconciler.features.testing.files import is_test_file
-from reconciler.lsp.documents import ParsedFiles
-from reconciler.lsp.tests_of_project import test_problems
 from reconciler.model import Declared, Finding, State
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds

@@ -19,9 +19,9 @@ from reconciler.errors import ReconcilerError, Refused
 from reconciler.features.edits.names import NameIndex, NameRole, NameSort, Occurrence, Symbol, names_of
 from reconciler.features.edits.rename import renamed
 from reconciler.features.edits.texts import ProjectTexts, TextSpan, project_texts
-from reconciler.lsp.checks import HALF_WRITTEN
-from reconciler.lsp.documents import moved
-from reconciler.lsp.text import Text
+from reconciler.features.lsp.checks import HALF_WRITTEN
+from reconciler.features.lsp.documents import moved
+from reconciler.features.lsp.text import Text
 from reconciler.model import Source
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal

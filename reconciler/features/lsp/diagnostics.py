@@ -9,7 +9,7 @@ from typing import Final
 from lsprotocol import types
 
 from reconciler.config.keys import PROJECT_FILE
-from reconciler.lsp.text import Text
+from reconciler.features.lsp.text import Text
 from reconciler.model import Finding, Severity
 from reconciler.text.escape import terminal
 from reconciler.text.pages import FOLDER, pages

@@ -9,9 +9,9 @@ import pytest
 from lsprotocol import types
 
 from reconciler.config import load
+from reconciler.features.lsp.text import Text
 from reconciler.kinds import load as load_kinds
-from reconciler.lsp.text import Text
-from tests.lsp.editor import Editor
+from tests.features.lsp.editor import Editor
 from tests.proofs import costly
 
 UTF8, UTF16, UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16, types.PositionEncodingKind.Utf32

@@ -16,7 +16,7 @@ from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.source.files import is_literal
 from reconciler.config.source.nodes import Map, MapEntry, Node, copied
 from reconciler.config.source.reader import Document, read
-from reconciler.lsp.text import COMPARED_MAX, common
+from reconciler.features.lsp.text import COMPARED_MAX, common
 from reconciler.model import Source
 
 _CHANGED: Final = "vars"  # the one key of a file without expressions in whose value loading removes entries

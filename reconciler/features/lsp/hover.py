@@ -12,12 +12,12 @@ from lsprotocol import types
 from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.features.edits.names import NameSort, Occurrence
-from reconciler.lsp.checks import CheckedProject
-from reconciler.lsp.language import Language
-from reconciler.lsp.navigation import NamedTexts, occurrences_at
-from reconciler.lsp.place import place_at
-from reconciler.lsp.service_state import ServiceState
-from reconciler.lsp.text import Text
+from reconciler.features.lsp.checks import CheckedProject
+from reconciler.features.lsp.language import Language
+from reconciler.features.lsp.navigation import NamedTexts, occurrences_at
+from reconciler.features.lsp.place import place_at
+from reconciler.features.lsp.service_state import ServiceState
+from reconciler.features.lsp.text import Text
 from reconciler.model import Declared, Source
 from reconciler.report.explain import facts_of, words
 from reconciler.report.words import data

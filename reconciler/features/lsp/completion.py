@@ -19,11 +19,11 @@ from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, PROJECT
 from reconciler.config.language.functions import FILTERS, TESTS
 from reconciler.config.source.includes import INCLUDE
 from reconciler.features.edits.names import FUNCTIONS
+from reconciler.features.lsp.checks import CheckedProject
+from reconciler.features.lsp.language import Form, KeyOption, Language, referred
+from reconciler.features.lsp.place import Place, place_at
+from reconciler.features.lsp.text import Text
 from reconciler.features.policies.section.keys import ready
-from reconciler.lsp.checks import CheckedProject
-from reconciler.lsp.language import Form, KeyOption, Language, referred
-from reconciler.lsp.place import Place, place_at
-from reconciler.lsp.text import Text
 from reconciler.model import Declared
 from reconciler.report.types import in_words
 from reconciler.resource import Kinds

@@ -11,11 +11,11 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from reconciler.lsp.actions import rename_message
-from reconciler.lsp.checks import CheckedProject
-from reconciler.lsp.diagnostics import SOURCE, by_file
-from reconciler.lsp.navigation import NamedTexts
-from reconciler.lsp.session import OpenProject, Session
+from reconciler.features.lsp.actions import rename_message
+from reconciler.features.lsp.checks import CheckedProject
+from reconciler.features.lsp.diagnostics import SOURCE, by_file
+from reconciler.features.lsp.navigation import NamedTexts
+from reconciler.features.lsp.session import OpenProject, Session
 
 PAUSE_MIN: Final = 0.02  # seconds without a key before a check
 PAUSE_MAX: Final = 0.3

@@ -21,9 +21,9 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 from reconciler import __version__
-from reconciler.lsp.checking import Checking
-from reconciler.lsp.features import add_features
-from reconciler.lsp.session import Abilities, Session
+from reconciler.features.lsp.checking import Checking
+from reconciler.features.lsp.features import add_features
+from reconciler.features.lsp.session import Abilities, Session
 from reconciler.resource import Kinds
 
 # The program raises the thresholds for runs that end; a server lives for days.

@@ -14,8 +14,8 @@ from pygls.exceptions import JsonRpcException
 from reconciler.config import load
 from reconciler.kinds import load as load_kinds
 from tests import processes
-from tests.lsp.conftest import EXAMPLES
-from tests.lsp.editor import Editor, applied, position
+from tests.features.lsp.conftest import EXAMPLES
+from tests.features.lsp.editor import Editor, applied, position
 from tests.proofs import costly
 
 

@@ -11,13 +11,13 @@ from typing import Final
 import pytest
 from lsprotocol import types
 
-from reconciler.lsp.place import LINE_MAX, place_at
-from reconciler.lsp.text import Text
+from reconciler.features.lsp.place import LINE_MAX, place_at
+from reconciler.features.lsp.text import Text
 from tests import proofs
-from tests.lsp.editor import Editor, position
+from tests.features.lsp.editor import Editor, position
 from tests.proofs import costly
 
-EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 WORDS: Final = (
     "${{ ", "{", "[", "}", "]", ": ", "- ", "'", '"', "&a ", "*a", "<<: ", "|\n", "\t", "\n", "\r\n", "\r", "📘", "\x85", "\u2028",
     "\ufeff", "\x00", "!!str ", "? ", "---\n", "#", "forEach: ", "include: [x.yaml]", "previously: [", "${{ vars.", "\ud800", "  ",

@@ -16,7 +16,7 @@ from typing_extensions import is_typeddict
 
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.schemas.document import schema
-from reconciler.lsp.place import PathStep, Place
+from reconciler.features.lsp.place import PathStep, Place
 from reconciler.resource import Field, FieldRole, Kind, Kinds
 from reconciler.resource.values import To
 

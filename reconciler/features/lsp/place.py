@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from reconciler.lsp.text import Text
+from reconciler.features.lsp.text import Text
 
 LINES_MAX: Final = 100_000  # above the cursor that are looked at
 LINE_MAX: Final = 10_000  # characters before the cursor on its line, or inside the brackets around it; more are not looked at

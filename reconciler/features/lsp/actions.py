@@ -14,9 +14,9 @@ from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE, Sections
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.features.edits.fixes import fixed
-from reconciler.lsp.checks import HALF_WRITTEN, CheckedProject
-from reconciler.lsp.place import place_at
-from reconciler.lsp.text import Text, edits_to
+from reconciler.features.lsp.checks import HALF_WRITTEN, CheckedProject
+from reconciler.features.lsp.place import place_at
+from reconciler.features.lsp.text import Text, edits_to
 from reconciler.model import Declared, Finding
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal

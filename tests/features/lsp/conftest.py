@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp.editor import Editor
+from tests.features.lsp.editor import Editor
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="session")

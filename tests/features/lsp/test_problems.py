@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from tests.lsp.editor import Editor, position
+from tests.features.lsp.editor import Editor, position
 
 PROJECT = """\
 version: 1

@@ -14,14 +14,14 @@ from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.source.reader import FILE_MAX
+from reconciler.features.lsp.actions import Renamed, probable_renames
+from reconciler.features.lsp.checks import CheckedProject, check, nearest
+from reconciler.features.lsp.documents import ParsedFiles
+from reconciler.features.lsp.language import Language
+from reconciler.features.lsp.navigation import NamedTexts, index
+from reconciler.features.lsp.service_state import ServiceStates
+from reconciler.features.lsp.text import Text
 from reconciler.links import LinkRefused, read_file
-from reconciler.lsp.actions import Renamed, probable_renames
-from reconciler.lsp.checks import CheckedProject, check, nearest
-from reconciler.lsp.documents import ParsedFiles
-from reconciler.lsp.language import Language
-from reconciler.lsp.navigation import NamedTexts, index
-from reconciler.lsp.service_state import ServiceStates
-from reconciler.lsp.text import Text
 from reconciler.model import State
 from reconciler.resource import Kinds
 

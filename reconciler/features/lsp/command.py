@@ -35,6 +35,6 @@ def command(screen: Screen, /, stdio: bool) -> None:
         way = f"Install it: {installing_extra('lsp')}"
         raise UsageError(f"the language server requires {', '.join(missing)}", id="RC-package-missing", hint=way)
 
-    from reconciler.lsp.server import serve  # an extra: nothing else needs pygls
+    from reconciler.features.lsp.server import serve  # an extra: nothing else needs pygls
 
     serve(load(), repository=release_files(), now=now, stopping=screen.supervision.signals.stopping)
