@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from reconciler.cli import main
 from reconciler.cli.commands.api import body_of_file
+from reconciler.features.mcp.owners import Owners
 from reconciler.links import LinkRefused, NotRegular, read_file
-from reconciler.mcp.owners import Owners
 from tests.sources import PACKAGE, dotted, nodes, package
 
 OWN = "a file of this package"

@@ -97,8 +97,8 @@ COMMANDS: Mapping[str, Lazy] = {
     "comment": Lazy(
         "reconciler.features.forges.comment_command", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)
     ),
-    "mcp": Lazy("reconciler.cli.commands.mcp", "Serve agents: they read, check and plan, and apply nothing."),
-    "skill": Lazy("reconciler.cli.commands.skill", "Print a SKILL.md for coding agents."),
+    "mcp": Lazy("reconciler.features.mcp.command", "Serve agents: they read, check and plan, and apply nothing."),
+    "skill": Lazy("reconciler.features.mcp.skill_command", "Print a SKILL.md for coding agents."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),

@@ -53,7 +53,7 @@ INSIDE: Final = {
     "cryptography": "takes 0.1 s, and few values are certificates", "deepdiff": "takes 0.1 s, and few values are nested",
     "jinja2": "takes 0.07 s, and many projects have no expression", "markupsafe": "jinja2 escapes with it",
     "reconciler.config.language.compiler": "imports jinja2",
-    "reconciler.mcp.server": "imports the extra mcp", "reconciler.features.lsp": "imports the extra lsp",
+    "reconciler.features.mcp.server": "imports the extra mcp", "reconciler.features.lsp": "imports the extra lsp",
     "markdown_it": "the extra sandbox", "reconciler.features.rehearsal.serving": "imports starlette",
 }  # fmt: skip
 """What may be imported inside a function, and why."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from reconciler.features.mcp.skill import BYTES
 from reconciler.kinds import load
-from reconciler.report.skill import BYTES
 from tests.cli.conftest import Cli, initialised
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

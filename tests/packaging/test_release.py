@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from reconciler import __version__
-from reconciler.mcp.owners import Owners
+from reconciler.features.mcp.owners import Owners
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

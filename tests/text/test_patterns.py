@@ -16,8 +16,8 @@ from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.features.lint.rules import _LOOKALIKE
 from reconciler.features.lsp.completion import _MEMBER, WRITTEN_MAX
 from reconciler.features.lsp.place import _EMPTY
+from reconciler.features.mcp.owners import Owners
 from reconciler.features.urls.redirects.required import url_matches
-from reconciler.mcp.owners import Owners
 from reconciler.model import Source
 from reconciler.text.certificate import has_private_key, without_private_keys
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from mcp import Client
 
-from reconciler.mcp.answers import BYTES
+from reconciler.features.mcp.answers import BYTES
 from tests.cli.conftest import Cli
 from tests.cli.mcp.client import Agent, text_of
 from tests.hostile.titles import seed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.mcp.tools import FOLLOW
+from reconciler.features.mcp.tools import FOLLOW
 from tests.cli.conftest import Cli, initialised
 from tests.cli.mcp.client import Agent, text_of
 

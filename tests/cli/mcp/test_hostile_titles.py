@@ -9,7 +9,7 @@ import pytest
 import yaml
 from mcp import Client
 
-from reconciler.mcp.answers import BYTES, DATA, FENCE
+from reconciler.features.mcp.answers import BYTES, DATA, FENCE
 from tests.cli.conftest import Cli
 from tests.cli.mcp.client import Agent, text_of
 from tests.hostile.titles import TITLES, other, seed

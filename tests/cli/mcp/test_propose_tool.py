@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
 
-from reconciler.mcp.answers import BYTES
+from reconciler.features.mcp.answers import BYTES
 from reconciler.run.replaced_files import only_change
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of

@@ -12,7 +12,7 @@ import yaml
 from mcp import Client, MCPError
 from mcp_types import jsonrpc_message_adapter
 
-from reconciler.mcp.answers import BYTES
+from reconciler.features.mcp.answers import BYTES
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli, initialised
 from tests.cli.mcp.client import Agent, text_of

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import ListRootsResult, Root
 
-from reconciler.mcp.answers import BYTES
+from reconciler.features.mcp.answers import BYTES
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.mcp.client import Agent, succeeded, text_of

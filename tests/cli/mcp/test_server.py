@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from reconciler.mcp.answers import BYTES
+from reconciler.features.mcp.answers import BYTES
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of
 from tests.proofs import costly
@@ -115,7 +115,7 @@ def test_a_client_that_is_killed_takes_its_server_with_it(agent: Agent) -> None:
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "reconciler.mcp.server", raising=False)
+    monkeypatch.delitem(sys.modules, "reconciler.features.mcp.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     cli.write("p/reconciler.yaml", "project: p\n")
     ended = cli("mcp", "p", code=1)

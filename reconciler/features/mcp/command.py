@@ -15,7 +15,7 @@ from reconciler.config.keys import PROJECT_FILE, project_file
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.features.drift.commands.groups import lines as drift_lines
 from reconciler.features.drift.run.groups import CommandLine
-from reconciler.mcp.answers import BYTES, BYTES_MIN
+from reconciler.features.mcp.answers import BYTES, BYTES_MIN
 from reconciler.run.operation import Operation
 from reconciler.run.supervision import Supervision
 from reconciler.text.install import installing_extra
@@ -52,7 +52,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         if path.is_dir() and not (path / PROJECT_FILE).is_file():
             raise UsageError(f"{path} has no {PROJECT_FILE}", id="RC-no-project", hint="Name a directory with a project, or its file.")
     try:
-        from reconciler.mcp.server import serve  # imports the extra mcp
+        from reconciler.features.mcp.server import serve  # imports the extra mcp
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise

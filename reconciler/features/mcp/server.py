@@ -22,12 +22,12 @@ from mcp.shared.exceptions import MCPError
 
 from reconciler import __version__
 from reconciler.errors import ReconcilerError
-from reconciler.mcp import resources
-from reconciler.mcp.answers import AnswerBook, UnknownHandle
-from reconciler.mcp.call_voice import CallVoice, ServerLog
-from reconciler.mcp.projects import NoProject, chosen, in_roots
-from reconciler.mcp.prompts import PROMPTS, PromptArgument
-from reconciler.mcp.tools import TOOLS, Argument, Call, CommandLines, ToolAnswer, ToolRow, WrongArguments
+from reconciler.features.mcp import resources
+from reconciler.features.mcp.answers import AnswerBook, UnknownHandle
+from reconciler.features.mcp.call_voice import CallVoice, ServerLog
+from reconciler.features.mcp.projects import NoProject, chosen, in_roots
+from reconciler.features.mcp.prompts import PROMPTS, PromptArgument
+from reconciler.features.mcp.tools import TOOLS, Argument, Call, CommandLines, ToolAnswer, ToolRow, WrongArguments
 from reconciler.report.brief import BriefParts, one_line
 from reconciler.run.operation import Operation
 

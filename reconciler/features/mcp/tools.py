@@ -26,14 +26,14 @@ from reconciler.features.edits.propose import ProposedChange
 from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
 from reconciler.features.lint.run import checked
+from reconciler.features.mcp.answers import DATA
+from reconciler.features.mcp.call_voice import CallVoice
+from reconciler.features.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.features.rehearsal.performing import rehearse
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.kinds import load as load_kinds
-from reconciler.mcp.answers import DATA
-from reconciler.mcp.call_voice import CallVoice
-from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.layout import plain

@@ -17,7 +17,7 @@ from reconciler.config import Project
 from reconciler.features.access.read import reviewed
 from reconciler.features.access.report import names as reader_names
 from reconciler.features.access.review import Review, ReviewRow
-from reconciler.mcp.owners import Owners
+from reconciler.features.mcp.owners import Owners
 from reconciler.model import Action, Declared, Observed, RecordedRun, Source
 from reconciler.plan.changes import Names, named
 from reconciler.report.brief import one_line

@@ -12,8 +12,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.program import COMMANDS
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
+from reconciler.features.mcp.skill import SkillProject, skill
 from reconciler.kinds import load as load_kinds
-from reconciler.report.skill import SkillProject, skill
 
 
 @click.command("skill", short_help="Print a SKILL.md for coding agents.")
