@@ -87,7 +87,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
     "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
-    "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
+    "doctor": Lazy("reconciler.features.doctor.command", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.features.edits.fmt_command", "Format the files of a project."),
     "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),

@@ -27,13 +27,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.doctor.remote import examine
 from reconciler.cli.loading import loaded
 from reconciler.cli.opening import confirm_host, connected, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
+from reconciler.features.doctor.remote import examine
 from reconciler.kinds import load as kinds
 from reconciler.model import State
 from reconciler.own_files import OwnFolder

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address, bare
-from reconciler.cli.doctor.local import problem
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError
+from reconciler.features.doctor.local import problem
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan.matching.match import identify

@@ -9,9 +9,6 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
-from reconciler.cli.doctor import local
-from reconciler.cli.doctor.local import problem
-from reconciler.cli.doctor.remote import examine
 from reconciler.cli.opening import connected
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -19,6 +16,9 @@ from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
+from reconciler.features.doctor import local
+from reconciler.features.doctor.local import problem
+from reconciler.features.doctor.remote import examine
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.report.findings import Check, checks_document, checks_sheet
