@@ -86,7 +86,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
     "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
-    "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
+    "fleet": Lazy("reconciler.fleet.commands.group", "Watch and apply many projects all the time."),
     "doctor": Lazy("reconciler.features.doctor.command", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.features.edits.fmt_command", "Format the files of a project."),
     "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),

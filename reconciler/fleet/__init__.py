@@ -9,5 +9,5 @@ status      Synced, OutOfSync, Unknown                 refresh  rereads the gene
 facts       what rows say about projects               notices  messages about projects
 secrets     what references lead to                    serve    the dashboard and the API
 
-Nothing outside this package and `reconciler.cli.commands.fleet*` imports it (docs/decisions/0024-a-fleet.md).
+Nothing outside this package and `reconciler.fleet.commands.group*` imports it (docs/decisions/0024-a-fleet.md).
 """

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from reconciler.fleet.changes import differences
 from reconciler.fleet.model import FleetProject, Repository
-from reconciler.report.fleet_preview import FLEET_APPLY, MERGE
+from reconciler.fleet.preview_report import FLEET_APPLY, MERGE
 
 
 def place(url: str) -> tuple[str, str]:

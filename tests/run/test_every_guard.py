@@ -19,9 +19,9 @@ import yaml
 from click.testing import CliRunner
 from mcp import Client
 
-from reconciler.cli.commands.fleet_child import child
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.terminal.screen import Screen
+from reconciler.fleet.child import child
 from reconciler.run.operation import EVERYTHING, Limits
 from tests.cli.conftest import CLEAN, Cli
 from tests.cli.mcp.client import Agent, text_of

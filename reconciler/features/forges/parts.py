@@ -15,9 +15,9 @@ from reconciler.errors import UsageError
 from reconciler.features.forges.comment.part import CommentPart, PartOrigin, part
 from reconciler.features.forges.job import event
 from reconciler.features.rehearsal.documents import RehearsalDocument
+from reconciler.fleet.preview_report import preview_sheet
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused, read_file
-from reconciler.report.fleet_preview import preview_sheet
 from reconciler.report.reading import failed as failure, sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.fleet import FleetPreviewDocument

@@ -96,8 +96,8 @@ def test_a_session_of_the_single_person_is_of_a_path_that_no_other_port_knows(da
 
 def test_the_person_of_the_link_has_the_name_that_the_commands_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two names of one person would count as two people where two must approve."""
-    from reconciler.cli.commands import fleet_options, fleet_serve
     from reconciler.cli.terminal.screen import Screen
+    from reconciler.fleet.commands import options as fleet_options, serve as fleet_serve
 
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     (tmp_path / "config").write_text("[user]\n\temail = ada@acme.example\n")

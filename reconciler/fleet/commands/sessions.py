@@ -7,10 +7,10 @@ from typing import Any, Final
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard import sessions
 from reconciler.fleet.store.dashboard.sessions import Login

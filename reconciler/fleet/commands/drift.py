@@ -9,11 +9,11 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 from reconciler.fleet import acts, drift
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.drift_groups import differences
 from reconciler.fleet.reports import drift_text
 from reconciler.report.words import count

@@ -1,4 +1,4 @@
-"""The runs of a fleet's worker: `python -m reconciler.cli.commands.fleet_child SOCKET` imports the program, and forks a process for each
+"""The runs of a fleet's worker: `python -m reconciler.fleet.child SOCKET` imports the program, and forks a process for each
 run that the worker asks for, with the arguments `read|rehearse|apply …`. Not a command for people.
 
 `read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
@@ -304,8 +304,8 @@ def _undone(store: Store, run: str) -> dict[str, Any]:
 child = Program(
     name="fleet_child",
     commands_by_name={
-        "read": Lazy("reconciler.cli.commands.fleet_child:read_command", "Read."),
-        "rehearse": Lazy("reconciler.cli.commands.fleet_child:rehearse_command", "Rehearse."),
+        "read": Lazy("reconciler.fleet.child:read_command", "Read."),
+        "rehearse": Lazy("reconciler.fleet.child:rehearse_command", "Rehearse."),
         "apply": Lazy("reconciler.cli.commands.apply", "Apply."),
     },
 )

@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import acts
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.facts import Judged, is_unverified, judged_plans
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.rehearsals import MOVED

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import options as shared, reports
-from reconciler.cli.commands import fleet_options, fleet_serve
-from reconciler.cli.commands.fleet_file import take_effect
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.errors import UsageError, os_reason
+from reconciler.fleet.commands import options as fleet_options, serve as fleet_serve
+from reconciler.fleet.commands.file import take_effect
 from reconciler.fleet.reports import plan_sheet
 from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.fleet.store.access import roles

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused
 from reconciler.fleet.changes import Changes, changes
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject

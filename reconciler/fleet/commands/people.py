@@ -9,12 +9,12 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 from reconciler.fleet import acts
 from reconciler.fleet.acts import Decided
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.people import Person
 from reconciler.fleet.reports import approval_document, needs_text

@@ -15,18 +15,18 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
-from reconciler.cli.commands import fleet_options
-from reconciler.cli.commands.fleet_file import FILE
 from reconciler.cli.options import Options
-from reconciler.cli.preview.plans import planned_fleet
-from reconciler.cli.preview.versions import KnownFleet, fleet_versions
 from reconciler.cli.terminal.screen import Screen
+from reconciler.fleet.commands import options as fleet_options
+from reconciler.fleet.commands.file import FILE
+from reconciler.fleet.commits.plans import planned_fleet
+from reconciler.fleet.commits.versions import KnownFleet, fleet_versions
 from reconciler.fleet.declared.keys import FILE as FILE_NAME
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.model import FleetProject
+from reconciler.fleet.preview_report import by_rarity, group_data, preview_sheet
 from reconciler.fleet.status import status
 from reconciler.fleet.store import projects as rows
-from reconciler.report.fleet_preview import by_rarity, group_data, preview_sheet
 from reconciler.report.schemas.fleet import FleetPreviewDocument, FleetPreviewReadingData
 from reconciler.report.words import count
 from reconciler.run.comparison import COMPARED, comparing_kinds

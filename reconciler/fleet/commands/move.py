@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.declare import SharedOption
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.own_files import fleet_folder, named_folder
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StateError, UsageError
+from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.reports import audit_document, audit_text
 from reconciler.fleet.store import FleetDatabase, audit, chain
 from reconciler.text.escape import as_json

@@ -12,12 +12,12 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from reconciler.cli.options import Options
-from reconciler.cli.preview.versions import FleetVersions
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.config.keys import NO_PROJECT, project_file
 from reconciler.errors import ConfigError, Problem, ReconcilerError, UsageError
+from reconciler.fleet.commits.versions import FleetVersions
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import FleetProject
 from reconciler.fleet.plan_groups import PlanGroups, own_names, plan_form
