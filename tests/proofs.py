@@ -27,8 +27,7 @@ PUSH: Final = (
 )  # fmt: skip
 """What a run of everything leaves to CI, because it takes a quarter of the time: it runs on a push (`--push`), and where it is named."""
 THROUGH: Final = (
-    "apply", "audience", "cli", "fleet", "hostile", "importer", "kinds", "observe", "plan", "rehearsal", "report", "run", "sandbox",
-    "testing", "transfers", "undo", "urls",
+    "apply", "audience", "cli", "features", "fleet", "hostile", "kinds", "observe", "plan", "report", "run", "sandbox", "transfers",
 )  # fmt: skip
 """Folders whose tests go through the program from end to end, a tenth of a second each and more. A run of everything takes every third."""
 LEFT_OUT: Final = "kills, races, growth, packaging (PUSH in tests/proofs.py) and most cases of what is costly or goes from end to end"

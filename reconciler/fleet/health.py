@@ -1,6 +1,6 @@
 """The health of an organization, independent of its status, and what expires when. Pure; times are arguments.
 
-A run reports what is broken and what expires (`reconciler.features.health.plan`); the displayed health follows from that, its age and the day.
+A run reports what is broken and what expires (`features/health/plan.py`); the displayed health follows from that, its age and the day.
 Missing information is Unknown, never Healthy.
 """
 

@@ -1,4 +1,4 @@
-"""The checks of `health` that cost requests: what the kinds declare is asked, and `features/health/checks.py` says what the answers mean. Only GET.
+"""The checks of `health` that cost requests: what the kinds declare is asked, and `checks.py` says what the answers mean. Only GET.
 
 In: a reading, and the limits of the project. Out: one result a check, those that are off included, with what they would cost. What a check
 could not read makes it unknown, and no other check.
