@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.environment import long_name, variable
 from reconciler.cli.help import heading, with_ranges_in_words
 from reconciler.cli.option_table import HEADINGS

@@ -7,7 +7,7 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]  # the current directory: from here on, nothing is imported from it
 
-from reconciler.cli import main
+from reconciler.assembled import main
 
 if __name__ == "__main__":
     main(prog_name="reconciler")

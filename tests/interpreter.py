@@ -66,7 +66,7 @@ def ended(words: list[str]) -> tuple[int, str, str]:
 
 
 def _exit_code(words: list[str]) -> int:
-    from reconciler.cli import main
+    from reconciler.assembled import main
 
     sys.argv = ["reconciler", *words]
     code: Any = 1

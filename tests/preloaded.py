@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import reconciler
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.program import Program
 from reconciler.config.resources.shapes import shapes
 from reconciler.kinds import load

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.commands.api import body_of_file
 from reconciler.features.mcp.owners import Owners
 from reconciler.links import LinkRefused, NotRegular, read_file

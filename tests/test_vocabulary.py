@@ -101,7 +101,7 @@ def documentation(module: Path) -> Iterator[tuple[int, str]]:
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command of the program, by what is typed for it."""
-    from reconciler.cli import main
+    from reconciler.assembled import main
 
     waiting: list[tuple[str, click.Command]] = [("reconciler", main)]
     while waiting:

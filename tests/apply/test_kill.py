@@ -123,7 +123,7 @@ async def send(self, *given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return answer
 service.Writer.send = send
-from reconciler.cli import main
+from reconciler.assembled import main
 sys.argv = ["reconciler", *sys.argv[3:]]
 main()
 """

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler import exits
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.program import LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.pacing import Clock

@@ -527,7 +527,7 @@ def test_a_file_that_fleet_up_did_not_write_names_no_database(tmp_path: Path, wo
     assert "/nowhere" not in done.stderr
 
 
-NOBODY = "import os, sys; os.setuid(54321); from reconciler.cli import main; main(sys.argv[1:])"
+NOBODY = "import os, sys; os.setuid(54321); from reconciler.assembled import main; main(sys.argv[1:])"
 
 
 def test_a_user_without_a_home_has_to_name_a_folder() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 import pytest
 
-from reconciler.cli import env_file, environment, main
+from reconciler.assembled import main
+from reconciler.cli import env_file, environment
 from reconciler.cli.program import LazyGroup
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.test_program import ALL

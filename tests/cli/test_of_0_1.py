@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from tests.cli.conftest import Cli
 from tests.documents import valid
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from reconciler import __version__
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.other_words import COMMANDS, OF_GROUPS, OPTIONS
 from tests.cli.conftest import Cli

@@ -24,11 +24,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler import errors, exits
-from reconciler.cli import completion, main, program, shells
+from reconciler.assembled import COMMANDS, main
+from reconciler.cli import completion, program, shells
 from reconciler.cli.environment import long_name
 from reconciler.cli.help import OWN, UNGROUPED_MAX, repository
 from reconciler.cli.option_table import HEADINGS, ROWS
-from reconciler.cli.program import COMMANDS, COMPLETING, Lazy, LazyGroup, Program
+from reconciler.cli.program import COMPLETING, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
 from reconciler.run import codes
@@ -38,7 +39,7 @@ from tests.report.made import at, change, outcome, plan, result
 
 ROOT = Path(__file__).parents[2]
 BARE = "import click\n@click.group()\ndef main(): 'x'\n@main.command()\ndef a(): 'y'\nmain(prog_name='x', args=['--help'])"
-OURS = "from reconciler.cli import main; main(prog_name='reconciler', args=['--help'])"
+OURS = "from reconciler.assembled import main; main(prog_name='reconciler', args=['--help'])"
 HELP_RATIO = 2.0  # of a bare click program
 
 

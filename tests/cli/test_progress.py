@@ -25,7 +25,7 @@ from tests.cli.conftest import Cli, initialised, prepared
 
 PROGRAM = """
 import sys
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.run import narration
 narration.HEARTBEAT = 0.1
 narration.STEADY = 0.2

@@ -293,7 +293,7 @@ def test_a_record_of_another_folder_writes_no_text_that_somebody_chose(cli: Cli,
 # -- kills --------------------------------------------------------------------------------------------------------------------------------
 
 MANY = 30
-PROGRAM = "from reconciler.cli import main; main(prog_name='reconciler')"
+PROGRAM = "from reconciler.assembled import main; main(prog_name='reconciler')"
 
 
 def many(folder: Path) -> list[dict[str, Any]]:

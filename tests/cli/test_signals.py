@@ -157,7 +157,8 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
 
 
 BEFORE_THE_COMMAND = """
-from reconciler.cli import main, program
+from reconciler.assembled import main
+from reconciler.cli import program
 program._open_what_is_closed = lambda: told("SIGINT")
 main(["--version"])
 """

@@ -61,7 +61,7 @@ def words(call: str) -> list[str]:
 
 def unknown(call: str) -> str | None:
     """What of a call does not exist, None where all of it does."""
-    from reconciler.cli import main
+    from reconciler.assembled import main
 
     command: click.Command = main
     context = click.Context(main, info_name="reconciler")

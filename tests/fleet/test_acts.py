@@ -31,7 +31,7 @@ from sqlalchemy import func, text, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet import acts, approvals as rules, status
 from reconciler.fleet.facts import facts_of

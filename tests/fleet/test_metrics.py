@@ -131,7 +131,7 @@ def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatab
 
     from click.testing import CliRunner
 
-    from reconciler.cli import main
+    from reconciler.assembled import main
 
     with database.transaction() as connection:
         audit.write(

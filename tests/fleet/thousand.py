@@ -140,7 +140,7 @@ class Thousand:
         words = ["apply", str(self.folder / "remote/shared"), "--base-url", self.urls[service], "--state", self.postgres.url]
         words += ["--create-state", "--yes", "--quiet", "--var"]
         code = f"""if True:
-            from reconciler.cli import main
+            from reconciler.assembled import main
             for name in {self.names[service]!r}:
                 try:
                     main([*{words!r}, f'organization={{name}}'])

@@ -17,7 +17,7 @@ from typing import Final
 import click
 import pytest
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.cli.program import LazyGroup
 from reconciler.text.patterns import PathPattern
 from tests.hostile.folders import COPY as COPY_CONFIG, HostileFolder

@@ -137,7 +137,7 @@ def test_a_deleted_site_counts_once_however_much_went_with_it(acme: Record) -> N
 def test_the_option_is_where_the_hint_says(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from reconciler.cli import main
+    from reconciler.assembled import main
 
     for command in ("plan", "apply", "drift"):
         assert "--accept-gone" in CliRunner().invoke(main, [command, "--help"]).stdout

@@ -110,7 +110,7 @@ def _child(words: Sequence[str], env: dict[str, str], files: Sequence[Path | str
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.environ.update(env)
-        from reconciler.cli import main
+        from reconciler.assembled import main
 
         sys.argv = ["reconciler", *words]
         with everywhere(Continued(LATER)):

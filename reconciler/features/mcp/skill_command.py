@@ -9,7 +9,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
-from reconciler.cli.program import COMMANDS
+from reconciler.cli.program import Program
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
 from reconciler.features.mcp.skill import SkillProject, skill
@@ -37,4 +37,6 @@ def command(screen: Screen, /, **parameters: Any) -> None:
         first, *others = (path.resolve() for path in project.settings.files)
         names = [path.relative_to(root).as_posix() for path in others if path.is_relative_to(root)]
         about = SkillProject(project.desired, first.name, names, project.settings.conventions)
-    screen.raw(skill(kinds, {name: lazy.says for name, lazy in COMMANDS.items()}, about))
+    program = click.get_current_context().find_root().command
+    assert isinstance(program, Program)
+    screen.raw(skill(kinds, {name: lazy.says for name, lazy in program.by_name.items()}, about))

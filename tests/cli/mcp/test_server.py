@@ -68,7 +68,7 @@ def test_wrong_arguments_and_unknown_handles_are_answered_without_repeating_them
     assert "Call the tool again" in texts[2]
 
 
-PROGRAM = "from reconciler.cli import main; main(prog_name='reconciler')"
+PROGRAM = "from reconciler.assembled import main; main(prog_name='reconciler')"
 
 
 def started(agent: Agent) -> subprocess.Popen[bytes]:

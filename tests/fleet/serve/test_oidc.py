@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from joserfc.jwk import RSAKey
 from sqlalchemy import func, select, update
 
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Mode
 from reconciler.fleet.serve import oidc, site as site_module

@@ -17,7 +17,7 @@ import psycopg
 from click.testing import CliRunner
 
 from reconciler import kinds
-from reconciler.cli import main
+from reconciler.assembled import main
 from reconciler.kinds.saml import Saml
 from reconciler.resource import Kinds
 from tests import processes
@@ -137,7 +137,9 @@ class World:
 
     def process(self, *words: str, env: Mapping[str, str] = {}) -> subprocess.Popen[str]:
         """Start the command as a process of its own, with the same kinds."""
-        code = "from tests.hostile.canaries.world import with_secretive; from reconciler.cli import main\nwith with_secretive(): main()"
+        code = (
+            "from tests.hostile.canaries.world import with_secretive; from reconciler.assembled import main\nwith with_secretive(): main()"
+        )
         path = str(Path(__file__).parents[3])
         environ = {**os.environ, **self.env, **env, "PYTHONPATH": path}
         started = processes.Popen(

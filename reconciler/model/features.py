@@ -1,0 +1,28 @@
+"""What features say of a plan or a project: values under typed keys, which the kernel carries and does not look into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureKey(Generic[T]):
+    """The key of what one feature says. `absent`: its value where nothing was said. `pending`: whether a value alone is something to
+    approve."""
+
+    name: str
+    absent: T
+    pending: Callable[[T], bool] = lambda value: False
+
+    def of(self, values: Mapping[FeatureKey[Any], Any]) -> T:
+        """Its value among those of all features."""
+        value: T = values.get(self, self.absent)
+        return value
+
+
+FeatureValues = Mapping[FeatureKey[Any], Any]
+"""What features say, by their keys."""
