@@ -75,3 +75,18 @@ main = Program(
 
 def assemble() -> None:
     """Fill every seam of the kernel."""
+    from reconciler.features.policies import stages as policies
+    from reconciler.features.urls import guard as url_guard, recording, stages as urls
+    from reconciler.features.urls.report import section as url_section
+    from reconciler.features.work import guard as work_guard, report as work_section, stages as work
+    from reconciler.report.sections import SECTIONS
+    from reconciler.run.applying import BESIDE
+    from reconciler.run.comparison import FILE_STAGES
+    from reconciler.run.guards import FEATURE_GUARDS
+    from reconciler.run.stages import FEATURE_STAGES
+
+    FEATURE_STAGES.fill(urls.PAGES, *work.STAGES, urls.REDIRECTS, policies.STAGE)
+    FILE_STAGES.fill(policies.of_files, urls.of_files)
+    FEATURE_GUARDS.fill(work_guard.GUARD, url_guard.GUARD)
+    BESIDE.fill(recording.BESIDE)
+    SECTIONS.fill(url_section.SECTION, work_section.SECTION)

@@ -37,13 +37,14 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Halt, Task
 from reconciler.errors import ServiceError
-from reconciler.features.work.plan import IGNORE, work_since
 from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
+from reconciler.model.desired import IGNORE
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.containment import Key, content_kinds
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.resource.open_work import more_work
 
 Refusal = tuple[StepStatus, str]
 
@@ -298,7 +299,7 @@ class Preconditions:
         ]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
-        if key in self._ending and key not in self._stale and (more := work_since(kind, old.raw, observed.raw)):
+        if key in self._ending and key not in self._stale and (more := more_work(kind.counted, old.raw, observed.raw)):
             self._stale[key] = more
         if address in self._moved and key not in self._stale and moved_outside:
             self._stale[key] = "it was reordered in the meantime"
@@ -399,7 +400,7 @@ class Preconditions:
                 differing = self.expected.differences(inner, key[1], observed, list(inner.fields))
                 changed = [difference for difference in differing if not self.expected.is_earlier(difference[0], key, difference[2])]
                 changes += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
-                if (outer.kind, outer.id) in self._ending and (more := work_since(inner, before[key].raw, observed.raw)):
+                if (outer.kind, outer.id) in self._ending and (more := more_work(inner.counted, before[key].raw, observed.raw)):
                     changes.append(f"in {key[0]} {title(observed)!r} {more}")
         # Nothing differs but what this run has added or removed itself: the reading is behind our own writes.
         if changes and len(changes) == len(added) + len(removed) and all(map(self.expected.is_written, (*added, *removed))):

@@ -48,7 +48,7 @@ from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
 from reconciler.features.rehearsal.performing import rehearse
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
-from reconciler.features.work.model import WorkEffect
+from reconciler.features.work.model import OPEN_WORK, WorkEffect
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
@@ -170,7 +170,7 @@ def read_command(
 def _covered(options: Options, plan: Plan, approved: Collection[str]) -> Options:
     """The options with consent to end the work that approved changes end: whoever approves a change of a class is shown it, and the digest
     that they approve contains it. `approved`: the classes of changes that people approve."""
-    shown = [work.address for work in plan.open_work if CLASSES[work.effect] in approved]
+    shown = [work.address for work in plan.feature(OPEN_WORK).works if CLASSES[work.effect] in approved]
     return replace(options, allow_open_work=tuple(Glob.parse(str(address)) for address in shown))
 
 

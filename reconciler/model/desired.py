@@ -206,7 +206,8 @@ class Removed:
     says: str = "removed: says so"
 
 
-OPEN_WORK: Final = ("block", "warn", "ignore")
+BLOCK, WARN, IGNORE = "block", "warn", "ignore"
+OPEN_WORK: Final = (BLOCK, WARN, IGNORE)
 """The values of `guards.openWork`, the strictest first."""
 
 

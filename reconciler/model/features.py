@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
 class FeatureKey(Generic[T]):
     """The key of what one feature says. `absent`: its value where nothing was said. `pending`: whether a value alone is something to
     approve."""
 
-    name: str
-    absent: T
-    pending: Callable[[T], bool] = lambda value: False
+    # Not a dataclass: whatever hides secrets goes through those, and would make another key.
+    def __init__(self, name: str, absent: T, *, pending: Callable[[T], bool] = lambda value: False) -> None:
+        self.name, self.absent, self.pending = name, absent, pending
 
-    def of(self, values: Mapping[FeatureKey[Any], Any]) -> T:
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def of(self, values: FeatureValues) -> T:
         """Its value among those of all features."""
         value: T = values.get(self, self.absent)
         return value

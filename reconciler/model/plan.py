@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
-from reconciler.features.urls.model.redirects import RedirectPlan
-from reconciler.features.work.model import OpenWork
+from reconciler.features.urls.model.pages import SiteUrls
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
+from reconciler.model.features import FeatureKey, FeatureValues, T
 from reconciler.model.findings import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -315,18 +314,6 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
-    # What people are working on in what it changes, the worst first.
-    open_work: tuple[OpenWork, ...] = ()
-    # The time to which the ages of that refer; None where there is none. Not a part of what happens.
-    ages_at: datetime | None = field(default=None, compare=False)
-    # Every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs.
-    urls: tuple[PageChange, ...] = ()
-    # The same as people read it, what ends first; new URLs are in no group.
-    url_groups: tuple[UrlGroup, ...] = ()
-    # The pages that link to pages that answer nowhere after the plan.
-    linking: tuple[LinkingPage, ...] = ()
-    # The redirects that follow from that, and what nothing will answer; None where the project says nothing of its URLs.
-    redirects: RedirectPlan | None = None
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
@@ -345,7 +332,7 @@ class Plan:
     moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
-    # What shows pages before and after, from which `urls` follows once the pages are read.
+    # What shows pages before and after.
     site_urls: SiteUrls = field(default_factory=SiteUrls, metadata=UNSHOWN)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
@@ -357,6 +344,16 @@ class Plan:
     objects: Mapping[Address, str | None] = field(default_factory=dict)
     # The differences that the YAML says to leave alone (`ignoreChanges`).
     ignored: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    # What features say of it.
+    features: FeatureValues = field(default_factory=dict)
+
+    def feature(self, key: FeatureKey[T]) -> T:
+        """What one feature says of it."""
+        return key.of(self.features)
+
+    def saying(self, key: FeatureKey[T], value: T) -> Plan:
+        """The same, with what one feature says of it."""
+        return replace(self, features={**self.features, key: value})
 
     @property
     def ignored_count(self) -> int:
@@ -366,7 +363,7 @@ class Plan:
     @property
     def pending(self) -> bool:
         """Whether there is anything to approve; a looser rule, or a file of redirects alone is enough."""
-        return bool(self.changes or self.steps or self.exposures or (self.redirects is not None and self.redirects.written))
+        return bool(self.changes or self.steps or self.exposures) or any(key.pending(value) for key, value in self.features.items())
 
     @property
     def empty(self) -> bool:

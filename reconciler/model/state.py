@@ -12,19 +12,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from reconciler.address import Address
 from reconciler.model.desired import Rules
+
+ENDS_WORK: Final = "openWork"
+"""The field of a consent to end work of people."""
 
 
 @dataclass(frozen=True, order=True)
 class Consent:
     """One exposure that the plan of a run showed and somebody consented to. It holds for that run, continued or not, and for no other.
 
-    `field`: that opens it, "" where readers are given or the object is deleted. `principal`, `level`: who can then do what, "" where no
-    readers are given. `cause`: what admits these readers. `value`: canonical JSON of what is sent, with addresses for known ids, "" for
-    readers; of a sensitive field its keyed digest.
+    `field`: that opens it; ENDS_WORK where work of people ends; "" where readers are given or the object is deleted. `principal`, `level`:
+    who can then do what, "" where no readers are given. `cause`: what admits these readers. `value`: canonical JSON of what is sent, with
+    addresses for known ids, "" for readers; of a sensitive field its keyed digest.
     """
 
     address: str

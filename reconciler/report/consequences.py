@@ -15,10 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.features.urls.report.changes import page_sentences
-from reconciler.features.work.report import work_sentences
 from reconciler.model import Action, Change, Exposure, Plan
 from reconciler.report.layout import Span, Style
+from reconciler.report.sections import SECTIONS
 from reconciler.report.words import count, listed
 
 NOTHING: Final = "No existing content gets new readers, no published URL stops working, and nothing is deleted."
@@ -32,9 +31,9 @@ def consequences(plan: Plan) -> tuple[Span, ...]:
         *gained(plan.exposures),
         *_lost(plan),
         *_urls(plan),
-        *page_sentences(plan),
+        *(sentence for section in SECTIONS for sentence in section.sentences(plan)),
         *_deleted(plan.changes),
-        *work_sentences(plan),
+        *(sentence for section in SECTIONS for sentence in section.deletions(plan)),
     )
     # What could not be read, or was not, may have consequences too.
     if sentences or not plan.changes or plan.files_only or plan.unknown or plan.in_doubt:

@@ -17,8 +17,6 @@ from reconciler.address import Address, bare
 from reconciler.features.drift.model import Drift, Drifted, DriftGroup, DriftWord
 from reconciler.features.drift.report.groups import DriftCommands, group_text
 from reconciler.features.undo import Cannot, YamlLine
-from reconciler.features.urls.report.redirects import redirects_data
-from reconciler.features.work.model import OpenWork, WorkItem
 from reconciler.model import (
     Action,
     Binding,
@@ -42,13 +40,13 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
+from reconciler.report.sections import SECTIONS
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text
 
 R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
-URLS: Final = 10_000  # URLs of pages in a document
 LATER: Final = (Action.TRANSFER, Action.RENAME)  # their numbers are absent where they are 0
 UNREAD: Final = "RC-unread"
 IN_SECOND_RUN: Final = "in a second run: "
@@ -80,6 +78,11 @@ def source_data(source: Source | None) -> t.SourceData | None:
     return None if source is None else {"file": source.file, "line": source.line}
 
 
+def source_of(data: Mapping[str, Any] | None) -> Source | None:
+    """The line of the YAML that a document names."""
+    return None if data is None else Source(data["file"], data["line"])
+
+
 # -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
 
 
@@ -88,7 +91,7 @@ def plan_document(
 ) -> plan_types.PlanDocument:
     """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy.
 
-    `max_urls`: how many URLs of pages it lists, None for `URLS`; those that end come first.
+    `max_urls`: how many URLs of pages it lists, None for the usual number; those that end come first.
     """
     # A program that waits until nothing is blocked needs no second rule for these.
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
@@ -126,36 +129,13 @@ def plan_document(
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
-    if plan.redirects is not None:
-        document["redirects"] = redirects_data(plan.redirects)
-    if plan.urls:
-        most = URLS if max_urls is None else max_urls
-        ending = sorted(plan.urls, key=lambda change: change.before is None) if len(plan.urls) > most else plan.urls
-        document["urls"] = [record(plan_types.PageChangeData, change) for change in ending[:most]]
-        document["urlCount"] = len(plan.urls)
-        document["urlGroups"] = [record(plan_types.UrlGroupData, group) for group in plan.url_groups]
-    if plan.linking:
-        document["linking"] = [record(plan_types.LinkingPageData, page) for page in plan.linking]
-    if plan.open_work:
-        document["openWork"] = [_open_work(work, plan.ages_at) for work in plan.open_work]
+    for section in SECTIONS:
+        document = cast("plan_types.PlanDocument", {**document, **section.document(plan, max_urls)})
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document
-
-
-def _open_work(work: OpenWork, now: datetime | None) -> plan_types.OpenWorkData:
-    sorts: list[plan_types.WorkSortData] = [
-        record(plan_types.WorkSortData, sort, items=[_work_item(item, now) for item in sort.items]) for sort in work.sorts
-    ]
-    return record(plan_types.OpenWorkData, work, sorts=sorts)
-
-
-def _work_item(item: WorkItem, now: datetime | None) -> plan_types.WorkItemData:
-    since = utc_text(item.since) if item.since is not None else None
-    age = None if item.since is None or now is None else max((now - item.since).total_seconds(), 0.0)
-    return record(plan_types.WorkItemData, item, since=since, age=age)
 
 
 def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:

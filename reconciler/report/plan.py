@@ -17,19 +17,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
-from enum import IntEnum
 from functools import partial
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.urls.report.changes import numbers, url_lines
-from reconciler.features.urls.report.redirects import INSTALLED, redirect_parts
-from reconciler.features.work.report import container_lines, work_lines
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
 from reconciler.report.gathering import FULL, MOST_ADDRESSES, EntryPart, gathered
 from reconciler.report.layout import Style, cells
+from reconciler.report.sections import HEADINGS, SECTIONS, Rank
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import (
     HIDDEN,
@@ -61,33 +58,6 @@ HARMS: Final = dict.fromkeys((Action.REPLACE, Action.DELETE), Harm.DELETION)
 CAUSES: Final = {Cause.YOURS: "", Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 
 
-class Rank(IntEnum):
-    """What decides where an entry is shown: what comes last is read best."""
-
-    CHANGE = 0
-    HELD = 1
-    EXPOSURE = 2
-    URL = 3
-    WORK = 4
-    WARNING = 5
-    VIOLATION = 6
-    REPLACE = 7
-    DELETE = 8
-
-
-SECTIONS: Final = {
-    Rank.CHANGE: "Changes",
-    Rank.HELD: "Not applied in this run",
-    Rank.EXPOSURE: "Exposures",
-    Rank.URL: "Published URLs that stop working",
-    Rank.WORK: "Work in progress",
-    Rank.WARNING: "Warnings",
-    Rank.VIOLATION: "Violated rules",
-    Rank.REPLACE: "Replacements",
-    Rank.DELETE: "Deletions",
-}
-
-
 def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: tzinfo | None = UTC, more: str = FULL) -> Sheet:
     """The whole report.
 
@@ -100,9 +70,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
-        *(EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL) for title, lines in url_lines(plan).items()),
-        *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
-        *_open_work(plan),
+        *(part for section in SECTIONS for part in section.entries(plan)),
         *violation_parts(plan.violations, remedies=remedies),
     ]
     # A remark about one object belongs to its entry, if it has one.
@@ -115,9 +83,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
             remarks.setdefault(title, []).append(remark)
         else:
             notes.append(note)
-    if plan.redirects is not None and plan.redirects.files:
-        notes.append(INSTALLED)
-    entries = gathered(parts, SECTIONS, full=full, remarks=remarks, more=more)
+    notes += [note for section in SECTIONS for note in section.notes(plan)]
+    entries = gathered(parts, HEADINGS, full=full, remarks=remarks, more=more)
     counts = Counter(action for change in plan.changes for action in change.actions)
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
     if plan.blocked:
@@ -165,9 +132,8 @@ def _headline(plan: Plan) -> str:
 
 def _todo(plan: Plan) -> str:
     counts = Counter(action for change in plan.changes for action in change.actions)
-    written = len(plan.redirects.written) if plan.redirects is not None else 0
-    files = [f"{count(written, 'file')} of redirects to write"] if written else []
-    return ", ".join([*(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action]), *files])
+    more = filter(None, (section.to_do(plan) for section in SECTIONS))
+    return ", ".join([*(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action]), *more])
 
 
 def _troubles(plan: Plan) -> str:
@@ -175,7 +141,7 @@ def _troubles(plan: Plan) -> str:
         blocked(plan),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
         _broken_count(plan),
-        f"{count(len(plan.redirects.dead), 'dead URL')}" if plan.redirects is not None and plan.redirects.dead else "",
+        *(section.troubles(plan) for section in SECTIONS),
         *(count(number, word) for level, (_, word) in RULES.items() if (number := sum(item.level is level for item in plan.violations))),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
@@ -187,7 +153,7 @@ def _troubles(plan: Plan) -> str:
 
 def _broken_count(plan: Plan) -> str:
     """`1 published URL broken`, or `1 published URL and 196 URLs of pages broken`; "" if none is."""
-    counted = [count(len(plan.broken), "published URL") if plan.broken else "", numbers(plan)]
+    counted = [count(len(plan.broken), "published URL") if plan.broken else "", *(section.broken(plan) for section in SECTIONS)]
     text = " and ".join(filter(None, counted))
     return f"{text} broken" if text else ""
 
@@ -464,16 +430,6 @@ def _broken(plan: Plan) -> Iterator[EntryPart]:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id, harm=Harm.DEAD_URL)
         yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
-
-
-def _open_work(plan: Plan) -> Iterator[EntryPart]:
-    """What people are working on in what is deleted, replaced, transferred, moved or locked, and in what contains that."""
-    changed = {change.address for change in plan.changes}
-    lines = [(work.address, work, line) for work, line in work_lines(plan)]
-    lines += [(address, work, line) for address, work, line in container_lines(plan) if address in changed]
-    for address, work, line in lines:
-        weight = Weight.URGENT if work.blocks else Weight.HINDERED
-        yield EntryPart(title=str(address), lines=[line], weight=weight, rank=Rank.WORK, source=work.source)
 
 
 def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[EntryPart]:

@@ -31,9 +31,6 @@ from reconciler.features.drift.model import (
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.features.rehearsal.report import rehearsal_document_sheet
-from reconciler.features.urls.model.pages import LinkingPage, UrlGroup, UrlReason
-from reconciler.features.urls.report.redirects import redirects_of
-from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import (
     Action,
     Blocked,
@@ -58,10 +55,11 @@ from reconciler.model import (
     Unmanaged,
     Violation,
 )
-from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
+from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes, source_of
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
+from reconciler.report.sections import SECTIONS
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN
 
@@ -101,17 +99,11 @@ def _plan(document: Data) -> Sheet:
         {Address.parse(item["address"]): item["reason"].removeprefix(IN_SECOND_RUN) for item in later},
         exposures=tuple(map(exposure_of, document["exposures"])),
         broken=tuple(
-            BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
+            BrokenUrl(
+                Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], source_of(item["source"])
+            )
             for item in document["broken"]
         ),
-        redirects=redirects_of(document.get("redirects")),
-        url_groups=tuple(map(_url_group, document.get("urlGroups", ()))),
-        linking=tuple(
-            LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))
-            for item in document.get("linking", ())
-        ),
-        open_work=tuple(map(_open_work, document.get("openWork", ()))),
-        ages_at=_ages_at(document),
         lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
@@ -122,6 +114,7 @@ def _plan(document: Data) -> Sheet:
         outside=numbers["outside"] or None,
         files_only=numbers["unmanaged"] is None,
         ignored=_ignored(document),
+        features={key: value for section in SECTIONS for key, value in section.read(document).items()},
     )
     sheet = plan_sheet(plan, full=True, remedies=True)
     # A document does not say how many objects are managed.
@@ -140,7 +133,7 @@ def _change(item: Data) -> Change:
         _spot(place["before"]),
         _spot(place["after"]),
         item["reason"].removesuffix("; ".join(field_notes(fields))).removesuffix("; "),
-        _source(item["source"]),
+        source_of(item["source"]),
         # Who deleted what is restored is not in a document: nobody is accused.
         deleted_by_us=True,
     )
@@ -173,7 +166,7 @@ def exposure_of(item: Data) -> Exposure:
         item["before"],
         item["after"],
         item["says"],
-        _source(item["source"]),
+        source_of(item["source"]),
         item["asked"],
         tuple(item["readers"]),
         tuple(item["path"]),
@@ -184,52 +177,6 @@ def exposure_of(item: Data) -> Exposure:
     )
 
 
-def _url_group(item: Data) -> UrlGroup:
-    return UrlGroup(
-        UrlReason(item["reason"]),
-        Address.parse(item["site"]),
-        item["root"],
-        item["before"],
-        item["after"],
-        item["urls"],
-        item["pages"],
-        tuple(map(Address.parse, item["spaces"])),
-    )
-
-
-def _open_work(item: Data) -> OpenWork:
-    return OpenWork(
-        Address.parse(item["address"]),
-        item["kind"],
-        WorkEffect(item["effect"]),
-        tuple(map(_work_sort, item["sorts"])),
-        tuple(map(Address.parse, item["within"])),
-        _source(item["source"]),
-        item["blocks"],
-        item["asked"],
-    )
-
-
-def _work_sort(item: Data) -> WorkSort:
-    return WorkSort(item["noun"], item["number"], tuple(map(_work_item, item["items"])), item["unread"], item["more"])
-
-
-def _ages_at(document: Data) -> datetime | None:
-    """The time to which the ages of work in progress refer."""
-    items = (item for work in document.get("openWork", ()) for sort in work["sorts"] for item in sort["items"])
-    times = (
-        datetime.fromisoformat(item["since"]) + timedelta(seconds=min(item["age"], SPAN_MAX))
-        for item in items
-        if None not in (item["since"], item["age"])
-    )
-    return next(times, None)
-
-
-def _work_item(item: Data) -> WorkItem:
-    since = None if item["since"] is None else datetime.fromisoformat(item["since"])
-    return WorkItem("", item["title"], item["author"], since)
-
-
 def _violation(item: Data) -> Violation:
     return Violation(
         item["sort"],
@@ -238,8 +185,8 @@ def _violation(item: Data) -> Violation:
         item["message"],
         Severity(item["level"]),
         tuple(item["path"]),
-        _source(item["source"]),
-        _source(item["declared"]),
+        source_of(item["source"]),
+        source_of(item["declared"]),
         item["remedy"],
         id=item.get("id", "RC-rule-violated"),
     )
@@ -351,7 +298,7 @@ def _drifted(item: Data) -> Drifted:
         place,
         None if item["deletedAt"] is None else datetime.fromisoformat(item["deletedAt"]),
         None if item["restorableFor"] is None else timedelta(seconds=min(item["restorableFor"], SPAN_MAX)),
-        source=_source(item["source"]),
+        source=source_of(item["source"]),
     )
 
 
@@ -380,10 +327,6 @@ def _rehearsal(document: Data) -> Sheet:
 
 def _address(text: str | None) -> Address | None:
     return None if text is None else Address.parse(text)
-
-
-def _source(item: Data | None) -> Source | None:
-    return None if item is None else Source(item["file"], item["line"])
 
 
 def _spot(item: Data | None) -> Position | None:

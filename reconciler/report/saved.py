@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 from reconciler.address import Address
 from reconciler.model import Actual, Change, Consent, Plan, Step
+from reconciler.model.state import ENDS_WORK
 from reconciler.report.documents import plan_document
 from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, RulesFromData, SavedPlanDocument
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
@@ -118,7 +119,7 @@ def saved_plan(
 def _own(plan: Plan) -> list[Consent]:
     """The consents that belong to a line of the plan, or to an object that it creates: no other address of the file depends on them."""
     shown = {consent for exposure in plan.exposures for consent in exposure.consents}
-    shown |= {consent for work in plan.open_work for consent in work.consents}
+    shown |= {consent for consent in plan.consents if consent.field == ENDS_WORK}
     creates = [step for step in plan.steps if step.verb == "create"]
     created = {str(address) for step in creates for address in (step.address, *(child for _, _, child in step.brings))}
     return [consent for consent in plan.consents if consent in shown or consent.address in created]

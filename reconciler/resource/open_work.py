@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class CountedWork(NamedTuple):
@@ -62,3 +62,26 @@ class AttachedList(NamedTuple):
     settings: str
     title: str
     all: tuple[str, str]
+
+
+def at(raw: Any, path: str) -> Any:
+    """The value of an answer at a dotted path, in which a number is a position in a list; None where there is none."""
+    for key in path.split("."):
+        if isinstance(raw, Sequence) and not isinstance(raw, str) and key.isdigit() and int(key) < len(raw):
+            raw = raw[int(key)]
+        else:
+            raw = raw.get(key) if isinstance(raw, Mapping) else None
+    return raw
+
+
+def number_of(raw: Mapping[str, Any], word: CountedWork) -> int | None:
+    """How much of a sort of work an object counts; None where it does not say."""
+    value = at(raw, word.number)
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+
+def more_work(counted: Iterable[CountedWork], before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What an object counts more of than before, as a sentence; "" for nothing."""
+    numbers = ((word.noun, number_of(before, word), number_of(now, word)) for word in counted)
+    more = [f"{noun}s were {then} and are now {new}" for noun, then, new in numbers if then is not None and new is not None and new > then]
+    return "; ".join(more)

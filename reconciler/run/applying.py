@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from reconciler import exits
 from reconciler.apply import FRESH, ApplyOptions, apply
@@ -17,16 +17,9 @@ from reconciler.apply.recover import recover
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
-from reconciler.errors import Refused, ServiceError
-from reconciler.features.urls.model.ledger import CLOSED
-from reconciler.features.urls.model.pages import AnsweringUrls
-from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan
-from reconciler.features.urls.read.ledger import read_answering, read_ledger
-from reconciler.features.urls.redirects.planned import private_moves, with_redirects
-from reconciler.features.urls.redirects.written import check_redirects, settled_redirects
+from reconciler.errors import Refused
 from reconciler.model import Actual, Desired, Listener, Outcome, State
 from reconciler.observe import observe
-from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run import codes
 from reconciler.run.connection.connecting import ConnectedService, recording_end
@@ -35,7 +28,10 @@ from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
 from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.run.voice import Voice
+from reconciler.seams import Seam
 from reconciler.state import Journal, Store
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,21 @@ class ApplyTarget:
     kinds: Kinds
     project: Project
     operation: Operation
+
+
+class BesideApply(NamedTuple):
+    """What a feature does beside an apply.
+
+    `checks`: before anything is sent; raises where `ends` could not do its part. `begins`: before the first request. `ends`: behind the
+    last one, and after a run that stopped; returns False, having said why, where something is left to do.
+    """
+
+    checks: Callable[[ApplySession, Planned], None]
+    begins: Callable[[ApplySession, Planned], None]
+    ends: Callable[[ApplySession, Planned], bool]
+
+
+BESIDE: Final[Seam[BesideApply]] = Seam("what features do beside an apply")
 
 
 class ApplySession:
@@ -122,40 +133,40 @@ class ApplySession:
         earlier, stage = self._fresh_reading(), self.voice.stage
         reading = self.voice.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.voice.lasting("Reading what the plan needs"):
-            source = PlanSource(self.writer, self.journal.page_trees, self.journal.recorded_urls, earlier=earlier)
+            source = PlanSource(self.writer, self.journal, earlier=earlier)
             planned = self._runner.run(make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage))
         return checked(planned)
 
     def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written") -> Outcome:
         """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
-        if steps and self._keeps_ledger:
-            # What answers now is public, whoever moved it there: a run that is killed leaves no other memory of it.
-            self._recorded(planned.actual)
-            if self.project.desired.urls is not None:
-                self.journal.remember_moves(private_moves(planned.plan))
-            self.journal.doubt_urls()
+        for beside in BESIDE:
+            beside.begins(self, planned)
         with self.voice.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
 
     def carry_out(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
     ) -> tuple[Outcome, int]:
-        """Apply a plan, record what answers then, and write the files of redirects; the outcome, and the exit code of the run so far.
+        """Apply a plan, and let features do what is theirs; the outcome, and the exit code of the run so far.
 
-        Raises `UsageError` before anything is sent if one of these files cannot be written.
+        Raises `UsageError` before anything is sent if one of them could not do it.
         """
-        check_redirects(self.project.settings.root, planned.plan.redirects)
+        for beside in BESIDE:
+            beside.checks(self, planned)
         outcome = self.apply(planned, on_error=on_error, verify=verify)
-        written = self.settle_redirects(planned)
+        done = [beside.ends(self, planned) for beside in BESIDE]
         code = codes.of_outcome(outcome, signal=self.signal)
-        return outcome, code if written else exits.strongest([code, exits.PARTLY])
+        return outcome, code if all(done) else exits.strongest([code, exits.PARTLY])
+
+    def ask(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns, which may use the writer."""
+        return self._runner.run(work)
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
 
         # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
-        self.journal.keep_trees(planned.trees)
         stop, supervision = asyncio.Event(), self.operation.supervision
         signals = supervision.signals
 
@@ -182,68 +193,6 @@ class ApplySession:
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome
-
-    def settle_redirects(self, planned: Planned) -> bool:
-        """Record what answers after a run, and write the files of redirects. Returns False, and says why, if they could not be written."""
-        redirects, settings = self._settled(planned), self.project.desired.urls
-        written = settled_redirects(self.voice, self.project.settings.root, redirects, planned.plan.redirects)
-        if (
-            written
-            and redirects is not None
-            and settings is not None
-            and settings.writes
-            and (planned.recorded.moves or self.journal.moves)
-        ):
-            self.journal.forget_moves()
-        return written
-
-    def _settled(self, planned: Planned) -> RedirectPlan | None:
-        """Record in the ledger at which URLs pages answer after a run, and return the redirects that follow; None where nobody could look.
-
-        Sends GET requests alone. What cannot be read is said, and changes neither the ledger nor the result of the run.
-        """
-        if not self._keeps_ledger or self.signal is not None:
-            return None
-        try:
-            with self.voice.lasting("Recording published URLs"):
-                actual = planned.actual
-                if planned.plan.steps:
-                    actual = self._runner.run(observe(self.writer, self.kinds, self.project.desired, self.journal.state()))
-                after = self._recorded(actual)
-        except ServiceError as error:
-            self.voice.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
-            return None
-        if self.project.desired.urls is None:
-            return None
-        # What the plan knew as public counts as that, although what ended with the run is recorded by now.
-        public = {**self.journal.recorded_urls().public, **planned.recorded.public}
-        recorded = RecordedUrls(public, planned.recorded.moves)
-        return with_redirects(self.project.desired, planned.plan, recorded, after=after).redirects
-
-    @property
-    def _keeps_ledger(self) -> bool:
-        """Whether URLs are recorded: a ledger that has begun is continued without `urls:` too, or it would say what is not so."""
-        return self.project.desired.urls is not None or bool(self.journal.url_digests())
-
-    def _recorded(self, actual: Actual) -> AnsweringUrls:
-        """Record at which URLs pages answer; returns all that answer to anybody. Raises `ServiceError`."""
-        return self._runner.run(self._read_ledger(actual))
-
-    async def _read_ledger(self, actual: Actual) -> AnsweringUrls:
-        known = self.journal.url_digests()
-        called = caller(self.kinds, self.journal.state().addresses, actual.objects, actual.objects)
-        reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
-        self.journal.keep_trees(trees)
-        # What could not be read may still be published.
-        open = {site for site, digest in known.items() if digest != CLOSED}
-        gone = () if actual.unknown else open - reading.sites.keys() - reading.unread.keys()
-        # By the service's clock, where it shows one: what happens to pages there has its times.
-        self.journal.record_urls(reading.sites, gone, actual.date)
-        for site, why in reading.unread.items():
-            self.voice.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
-        answering, more = await read_answering(self.writer, self.kinds, actual, called, self.journal.page_trees)
-        self.journal.keep_trees(more)
-        return answering
 
 
 @contextmanager

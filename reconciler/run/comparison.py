@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
-from reconciler.features.policies.judge import as_far_as_files_say
-from reconciler.features.urls.redirects.planned import between
 from reconciler.git.working import NamedCommit
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Plan
+from reconciler.model import Actual, Desired, Plan
 from reconciler.plan.offline import as_declared, without_ids
 from reconciler.plan.planner import plan as make_plan
 from reconciler.resource import Kinds
-from reconciler.run.loading import keyed, load, now
+from reconciler.run.loading import keyed, load
 from reconciler.run.operation import Operation
 from reconciler.run.rules import JudgedProject
 from reconciler.run.voice import Voice
+from reconciler.seams import Seam
 
 COMPARED: Final = "Compared: "
 COVERS: Final = (
@@ -28,9 +27,18 @@ COVERS: Final = (
     "Pages behind these URLs, and work in progress, are not known here: plan shows them."
 )
 
-TABLES: Final = (
-    "Redirects are shown as their tables have them. Which ones an apply writes follows from the ledger and the service, which are not read."
-)
+
+class FilesCompared(NamedTuple):
+    """Two versions of a project, old and new, None: the project is new; and what the service would show of the old one."""
+
+    kinds: Kinds
+    old: Desired | None
+    new: Desired
+    actual: Actual
+
+
+FILE_STAGES: Final[Seam[Callable[[FilesCompared, Plan], tuple[Plan, Sequence[str]]]]] = Seam("what features say of a comparison of files")
+"""Each returns the plan with what it says, and sentences for the reader."""
 
 
 def comparing_kinds() -> Kinds:
@@ -68,11 +76,11 @@ def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callabl
     new = judged_project.project
     before = old.desired if old is not None else replace(new.desired, resources={}, moved=(), removed={})
     state, actual = as_declared(kinds, before, new.desired)
-    plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
-    plan = replace(plan, redirects=between(old.desired.urls if old is not None else None, new.desired.urls))
-    redirects = [TABLES] if new.desired.urls is not None and (plan.redirects is not None or plan.changes) else []
+    compared_files = FilesCompared(kinds, old.desired if old is not None else None, new.desired, actual)
+    plan, notes = make_plan(kinds, new.desired, state, actual), list[str]()
+    for stage in FILE_STAGES:
+        plan, more = stage(compared_files, plan)
+        notes += more
     names = ", ".join(f"vars.{name}" for name in sorted({*(old or new).unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    return without_ids(
-        replace(plan, notes=(*judged_project.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *redirects, *unset)), state
-    )
+    return without_ids(replace(plan, notes=(*judged_project.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *notes, *unset)), state)

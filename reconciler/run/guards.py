@@ -6,19 +6,14 @@ raises the first, a rehearsal lists all of them. An option belongs to a guard on
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from shlex import quote
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.features.urls.model.redirects import DeadUrls
-from reconciler.features.urls.redirects.planned import patterns_of_dead
-from reconciler.features.urls.redirects.required import is_named
-from reconciler.features.work.model import OpenWork
 from reconciler.model import Change, Desired, Exposure, Plan, Severity, Violation
 from reconciler.run.operation import Limits
+from reconciler.seams import Seam
 
 WAYS: Final = 20  # options that a refusal names
 MOST_ADDRESSES: Final = 5  # addresses that a refusal lists
@@ -39,7 +34,7 @@ Guard = Callable[[Plan, Desired, Limits], Refused | None]
 
 def refusals(plan: Plan, desired: Desired, limits: Limits) -> tuple[Refused, ...]:
     """Why this plan must not be applied: an error of each guard that it violates, with the exact way past it."""
-    return tuple(refused for guard in GUARDS if (refused := guard(plan, desired, limits)) is not None)
+    return tuple(refused for guard in _guards() if (refused := guard(plan, desired, limits)) is not None)
 
 
 def check(plan: Plan, desired: Desired, limits: Limits) -> Plan:
@@ -82,48 +77,30 @@ def _exposed(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
     return Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
 
 
-def _dead_urls(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
-    if desired.dead_urls is not DeadUrls.BLOCK or plan.redirects is None:
-        return None
-    dead = [url for url in plan.redirects.dead if not any(is_named(url, text) for text in limits.dead_urls)]
-    if not dead:
-        return None
-    number = len(dead)
-    wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
-    names = patterns_of_dead(plan, dead)
-    # All of them: what is pasted must be enough.
-    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names)
-    gone = ", ".join(f"{{url: {json.dumps(name)}, reason: …}}" for name in names)
-    lines = [f"{url.url}: {url.reason}" for url in dead]
-    return Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write urls: {{gone: [{gone}]}}, or: {option}")
-
-
-def _open_work(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
-    ending = [work for work in plan.open_work if work.asked and not any(glob.matches(at) for glob in limits.open_work for at in work.names)]
-    if not ending:
-        return None
-    lines = [f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in ending]
-    more = " and so on (patterns are allowed: --allow-open-work 'acme/space/**')" if len(ending) > WAYS else ""
-    way = " ".join(f"--allow-open-work {work.address:sh}" for work in ending[:WAYS]) + more
-    wrong = f"the plan ends work in progress, which requires consent{_below(lines)}"
-    return Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}")
-
-
 def _exposures(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
     return missing_consent(plan.exposures, limits.exposures, "the plan makes something public or removes a protection, which")
 
 
-GUARDS: Final[tuple[Guard, ...]] = (_violated_rules, _deletions, _exposed, _open_work, _dead_urls, _exposures)
-"""In the order in which `apply` refuses: what no option overrides comes first, and the consent that most plans need comes last."""
+class ConsentGuard(NamedTuple):
+    """A guard of a feature, which consent passes. `id`: of its refusals."""
 
-CONSENTS: Final = frozenset({"RC-consent-required", "RC-open-work", "RC-dead-urls"})
-"""The refusals whose lines say what happens, and not that it requires consent."""
+    id: str
+    refuses: Guard
 
 
-def listed_sorts(work: OpenWork) -> str:
-    """`1 draft change request and 2 open comments`."""
-    texts = [sort.text for sort in work.sorts]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+FEATURE_GUARDS: Final[Seam[ConsentGuard]] = Seam("guards with consent")
+
+
+def _guards() -> Iterator[Guard]:
+    """In the order in which `apply` refuses: what no option overrides comes first, and the consent that most plans need comes last."""
+    yield from (_violated_rules, _deletions, _exposed)
+    yield from (guard.refuses for guard in FEATURE_GUARDS)
+    yield _exposures
+
+
+def is_consent(refused: Refused) -> bool:
+    """Whether the lines of a refusal say what happens, and not that it requires consent."""
+    return refused.id in ("RC-consent-required", *(guard.id for guard in FEATURE_GUARDS))
 
 
 def _counted(addresses: Sequence[Address], rule: str) -> str:
@@ -151,11 +128,11 @@ def violated(violations: Sequence[Violation], what: str) -> Refused | None:
         lines.append(f"{rule}{at}: {message}")
     ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
     number = len({violation.name for violation in violations})
-    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{_below(lines)}"
-    return Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{_below(ways)}")
+    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{below(lines)}"
+    return Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{below(ways)}")
 
 
-def _below(lines: Sequence[str]) -> str:
+def below(lines: Sequence[str]) -> str:
     """The end of a sentence: the one address, or several below the sentence, one line each."""
     more = [f"and {len(lines) - MOST_ADDRESSES} more"] if len(lines) > MOST_ADDRESSES else []
     return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:MOST_ADDRESSES], *more])
@@ -171,7 +148,7 @@ def missing_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob], what
         return None
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
     way = consent_options(missing, allowed)
-    return Refused(f"{what} requires consent{_below(lines)}", id="RC-consent-required", hint=f"if this is intended: {way}")
+    return Refused(f"{what} requires consent{below(lines)}", id="RC-consent-required", hint=f"if this is intended: {way}")
 
 
 def consent_options(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> str:

@@ -10,7 +10,7 @@ What needs an answer of people is returned, or raised: a run asks nobody.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,9 +18,6 @@ from typing import TypeVar
 
 from reconciler.client.service import Reader
 from reconciler.config import Project
-from reconciler.features.urls.model.pages import PageTree
-from reconciler.features.urls.model.redirects import RecordedUrls
-from reconciler.features.urls.read.pages import KeptTrees
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, State
 from reconciler.resource import Kinds
@@ -33,6 +30,7 @@ from reconciler.run.rules import JudgedProject, judged
 from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
+from reconciler.state.connection import Connection
 
 T = TypeVar("T")
 
@@ -104,15 +102,10 @@ class Run:
         """The kinds, with the key of the state's digests."""
         return keyed(self.plain, self.seen.key, self.project)
 
-    def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
-        """The trees of pages that the state has."""
+    def stored(self, work: Callable[[Connection, int], T]) -> T | None:
+        """What `work` reads of the state."""
         with self.store() as store:
-            return store.page_trees(keys)
-
-    def recorded_urls(self) -> RecordedUrls:
-        """What the state knows of URLs."""
-        with self.store() as store:
-            return store.recorded_urls()
+            return store.stored(work)
 
     def warn_unseen(self) -> None:
         """Warn if the state has never seen the project."""
@@ -127,12 +120,12 @@ class Run:
     # -- a plan ----------------------------------------------------------------------------------------------------------------------
 
     async def make(
-        self, reader: Reader, *, everything: bool = False, pages: bool = True, kept: KeptTrees | None = None,
+        self, reader: Reader, *, everything: bool = False, pages: bool = True, rereads: bool = False,
         desired: Desired | None = None, state: State | None = None, operation: Operation | None = None,
     ) -> Planned:  # fmt: skip
-        """A plan. `everything`: of all that exists. `pages`: also what happens to pages, and to what people are working on. `kept`, the
-        trees of pages, `desired`, `state` and `operation`: instead of its own."""
-        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls, everything=everything)
+        """A plan. `everything`: of all that exists. `pages`: also what happens to pages, and to what people are working on. `rereads`: of
+        what was read before, nothing counts. `desired`, `state` and `operation`: instead of its own."""
+        source = PlanSource(reader, self if pages else None, rereads=rereads, everything=everything)
         desired, state, operation = desired or self.project.desired, state or self.state, operation or self.operation
         return await make(source, self.kinds, desired, state, operation, stage=self.voice.stage)
 

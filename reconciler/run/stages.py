@@ -10,7 +10,7 @@ missing in one of them would be missing in both.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -19,18 +19,9 @@ from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
-from reconciler.features.policies.judge import with_violations
-from reconciler.features.urls.model.pages import SiteUrls
-from reconciler.features.urls.model.redirects import RecordedUrls
-from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
-from reconciler.features.urls.read.ledger import read_answering
-from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
-from reconciler.features.urls.redirects.planned import with_redirects
-from reconciler.features.work.plan import IGNORE, Answers, Loss, losses, with_open_work
-from reconciler.features.work.read import open_work
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
+from reconciler.model.features import FeatureKey, FeatureValues, T
 from reconciler.observe import observe, planned as with_lists
-from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -42,8 +33,9 @@ from reconciler.plan.world import World
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals
-from reconciler.run.loading import now
 from reconciler.run.operation import Limits, Operation
+from reconciler.seams import Seam
+from reconciler.state.stored import Stored
 
 Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
 
@@ -53,10 +45,8 @@ class Planned:
     """A plan, and all that it was made from.
 
     `read_at`: when reading began, in seconds of a monotonic clock. `matches`: which object is which resource; `known`: the same, as long as
-    nothing more was read since. `pages`: whether it says what happens to pages and to what people are working on. `trees`: the pages that
-    were needed for its URLs; `answering`: those of everything that anybody can read are among them. `links`: of pages, where some end.
-    `lost`: the objects that lose work in progress if there is any, none where the project does not look; `answers`: the work in them.
-    `recorded`: what the state knows of URLs; nothing without `urls:`. `pace`: what making it took; None until it is made.
+    nothing more was read since. `pages`: whether it says what happens to pages and to what people are working on. `features`: what features
+    read for it. `pace`: what making it took; None until it is made.
     """
 
     kinds: Kinds
@@ -69,13 +59,16 @@ class Planned:
     matches: Matches
     known: Matches | None = None
     pages: bool = False
-    trees: Trees = field(default_factory=dict)
-    answering: bool = False
-    links: ReadLinks = ()
-    lost: tuple[Loss, ...] = ()
-    answers: Answers = field(default_factory=dict)
-    recorded: RecordedUrls = field(default_factory=RecordedUrls)
+    features: FeatureValues = field(default_factory=dict)
     pace: Pace | None = None
+
+    def feature(self, key: FeatureKey[T]) -> T:
+        """What one feature read for it."""
+        return key.of(self.features)
+
+    def saying(self, key: FeatureKey[T], value: T) -> Planned:
+        """The same, with what one feature read for it."""
+        return replace(self, features={**self.features, key: value})
 
     @property
     def age(self) -> float:
@@ -104,14 +97,13 @@ class Planned:
 
 @dataclass(frozen=True)
 class PlanSource:
-    """What a plan is read from. `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people
-    are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only with `urls:`. `links`: answers that two
-    stages need. `everything`: read all that exists. `earlier`: answers to a reading of this run, which are reused, and when it began, in
-    monotonic seconds."""
+    """What a plan is read from. `state`: what the state keeps for features; None to leave out what happens to pages and to what people are
+    working on. `rereads`: nothing that was kept counts. `links`: answers that two stages need. `everything`: read all that exists.
+    `earlier`: answers to a reading of this run, which are reused, and when it began, in monotonic seconds."""
 
     reader: Reader
-    kept: KeptTrees | None = None
-    recorded: Callable[[], RecordedUrls] = RecordedUrls
+    state: Stored | None = None
+    rereads: bool = False
     links: dict[str, Answer] = field(default_factory=dict)
     everything: bool = False
     earlier: tuple[Mapping[str, Answer], float] | None = None
@@ -150,8 +142,8 @@ async def make(
         actual = replace(actual, read_at=earlier[1])
     nothing = Plan(desired.project, desired.environment)
     unmatched = Matches(Former(state, state))
-    planned = Planned(kinds, desired, state, operation, actual, nothing, began, unmatched, pages=source.kept is not None)
-    for step in STAGES:
+    planned = Planned(kinds, desired, state, operation, actual, nothing, began, unmatched, pages=source.state is not None)
+    for step in _stages():
         if step.says:
             stage(f"{step.says} {objects}")
         if step.reads is not None:
@@ -164,7 +156,7 @@ async def make(
 def narrow(planned: Planned, operation: Operation) -> Planned:
     """The same reading, planned for another operation. Asks nobody."""
     planned = replace(planned, operation=operation)
-    for step in STAGES:
+    for step in _stages():
         planned = step.work(planned)
     return planned
 
@@ -226,79 +218,20 @@ def _proved(planned: Planned) -> Planned:
     return replace(planned, plan=prove(world, planned.plan, matches=planned.known))
 
 
-async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
-    if source.kept is None:
-        return planned
-    reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
-    trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, source.kept)
-    plan, links = with_urls(planned.plan, trees), planned.links
-    if dead := dead_pages(plan):
-        with reader.keeping() as answers:
-            links = await read_links(reader, kinds, actual, dead)
-        source.links.update(answers)
-    recorded = source.recorded() if desired.urls is not None else planned.recorded
-    answering = desired.judges_urls and bool(plan.urls or recorded or (desired.urls is not None and desired.urls.earlier))
-    if answering:
-        missing = readable_spaces(plan.site_urls) - trees.keys()
-        trees = {**trees, **await read_trees(reader, kinds, actual, sorted(missing), source.kept)}
-    return replace(planned, trees=trees, links=links, recorded=recorded, answering=answering)
-
-
-def _paged(planned: Planned) -> Planned:
-    """The plan with the URLs of pages that it changes, the pages that link to those that answer nowhere after it, and all that answer."""
-    if not planned.pages:
-        return planned
-    plan = with_urls(planned.plan, planned.trees)
-    if dead := dead_pages(plan):
-        objects = planned.actual.objects
-        linking, failed = linking_pages(planned.links, dead, caller(planned.kinds, planned.objects, objects, objects))
-        plan = replace(plan, linking=linking, notes=(*plan.notes, *failed))
-    return replace(planned, plan=with_answering(plan, planned.trees) if planned.answering else plan)
-
-
-def _lost(planned: Planned) -> Planned:
-    looks = planned.pages and planned.desired.guards.open_work != IGNORE
-    return replace(planned, lost=losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids) if looks else ())
-
-
-async def _with_work(source: PlanSource, planned: Planned) -> Planned:
-    if not planned.lost:
-        return planned
-    with source.reader.giving(source.links):  # both look for links
-        answers = await open_work(source.reader, planned.kinds, planned.lost, planned.actual)
-    return replace(planned, answers=answers)
-
-
-def _worked(planned: Planned) -> Planned:
-    if not planned.lost:
-        return planned
-    # The service's clock, where it shows one: what people do there has its times.
-    at, guards = planned.actual.date or now(), planned.desired.guards
-    return replace(planned, plan=with_open_work(planned.plan, planned.lost, planned.answers, guards, planned.state.consents, at))
-
-
-def _redirected(planned: Planned) -> Planned:
-    return replace(planned, plan=with_redirects(planned.desired, planned.plan, planned.recorded))
-
-
-def _judged(planned: Planned) -> Planned:
-    if not planned.desired.policies:
-        return planned
-    plan = with_violations(planned.kinds, planned.desired, planned.actual, planned.plan, today=now().date())
-    return replace(planned, plan=plan)
-
-
 STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", _matched, says="Planning"),  # first: everything else is about an object, or about its absence
     Stage("decide", _decided),
     Stage("readers", _selected, _with_readers),  # decides again where the plan opens something, from who reads it now
     Stage("prove", _proved, says="Checking the plan for"),  # before anything is said about the plan: it may block some of it
-    Stage("pages", _paged, _with_pages),  # what answers where, before and after
-    Stage("losses", _lost),  # from the readers that the plan leaves, so behind what decides them
-    Stage("work", _worked, _with_work),  # behind the pages: what ends with them
-    Stage("redirects", _redirected),  # behind all that changes URLs: from what answers after the plan, and the ledger
-    Stage("policies", _judged),  # last: they may ask about anything above
 )
+
+FEATURE_STAGES: Final[Seam[Stage]] = Seam("stages of a plan")
+"""What features add to a plan, behind its proof, in the order of `assembled.py`."""
+
+
+def _stages() -> Iterator[Stage]:
+    yield from STAGES
+    yield from FEATURE_STAGES
 
 
 # -- a plan that nobody applies ----------------------------------------------------------------------------------------------------------
@@ -308,11 +241,3 @@ def checked(planned: Planned) -> Planned:
     """The same. Raises `Refused` where an outage is likelier than that so many objects were deleted."""
     believable(planned.matches, planned.desired, accept=planned.operation.limits.gone)
     return planned
-
-
-async def present(reader: Reader, kinds: Kinds, desired: Desired, state: State, kept: KeptTrees) -> Plan:
-    """A plan without changes, with what answers now. Sends GET requests alone."""
-    actual = await observe(reader, kinds, desired, state)
-    called = caller(kinds, state.addresses, actual.objects, actual.objects)
-    now, _ = await read_answering(reader, kinds, actual, called, kept)
-    return Plan(desired.project, desired.environment, site_urls=SiteUrls(answering_before=now, answering_after=now))

@@ -34,23 +34,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from shlex import quote
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.features.urls.model.ledger import SiteLedger
-from reconciler.features.urls.model.pages import PageTree
-from reconciler.features.urls.model.redirects import Moves, RecordedUrls
-from reconciler.features.urls.tables.ledger import (
-    doubt_sites,
-    forget_moves,
-    moves_data,
-    read_digests,
-    read_recorded,
-    write_moves,
-    write_sites,
-)
-from reconciler.features.urls.tables.trees import read_trees, write_trees
 from reconciler.model import Binding, Consent, Intent, Position, Rules, State
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
@@ -68,6 +55,8 @@ from reconciler.state.unsaved import Spare, save_or_warn
 
 # Where a binding is, in the statements that change one.
 _HERE: Final = "WHERE state = :state AND address = :address"
+
+T = TypeVar("T")
 
 _Fields = tuple[Address, Mapping[str, Any], Mapping[str, Any]]
 """Fields of a binding: what was sent and what was seen."""
@@ -105,7 +94,7 @@ class Journal:
         self._renames = renames
         self._failed: StateError | None = None
         self._held: frozenset[tuple[str, Address | None]] = frozenset()
-        self.moves: Moves = {}  # that this run remembers
+        self._summary: dict[str, Any] = {}  # keys of the summary of this run
         self._recorded = 0  # objects of which other values were recorded, without a request
         self.run: str = lease.holder.run
 
@@ -172,7 +161,7 @@ class Journal:
         # lease too, as `state mv` does.
         last = connection.value("SELECT max(id) FROM journal WHERE state = :state", state=self._state) or 0
         numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
-        at = self._now()
+        at = self.now()
         connection.run_all(
             insert("journal"), [rows.intent_row(self._state, intent, at=at, known=self._listed[intent.known]) for intent in numbered]
         )
@@ -199,7 +188,7 @@ class Journal:
         if not endings:
             return
         self._check_open(connection, endings)
-        at = self._now()
+        at = self.now()
         # The database numbers outcomes: by their numbers a later one of the same intent wins.
         connection.run_all(insert("outcomes", "id"), [self._outcome(ending, at) for ending in endings])
         connection.run_all(
@@ -236,7 +225,7 @@ class Journal:
             lines = {old: new for old, new in rename.items() if known.get(new) != old}
             write_renames(connection, self._state, {**after(known, rename), **lines})
         if renames:
-            write_state_changes(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
+            write_state_changes(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self.now())
 
     def remember(
         self,
@@ -274,7 +263,7 @@ class Journal:
             connection.run_all(f"UPDATE bindings SET protected = :protected {_HERE}", flags)
             state_changes = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
             if state_changes:
-                write_state_changes(connection, self._state, state_changes, run=self.run, at=self._now())
+                write_state_changes(connection, self._state, state_changes, run=self.run, at=self.now())
         changed = {(state_change.kind, state_change.id) for state_change in state_changes}
         self._recorded += sum(1 for binding in bind if binding.key not in changed)
 
@@ -317,58 +306,30 @@ class Journal:
         with self._writing(raises=False) as connection:
             write_consents(connection, self._state, self.run, consents)
 
-    def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
-        """The trees of pages that are kept of these objects (kind, id), of whichever revision."""
-        return self._database.read(lambda connection: read_trees(connection, self._state, keys)) or {}
+    def stored(self, work: Callable[[Connection, int], T]) -> T | None:
+        """What `work` reads of this state."""
+        return self._database.read(lambda connection: work(connection, self._state))
 
-    def keep_trees(self, trees: Mapping[tuple[str, str], PageTree | str]) -> None:
-        """Keep the trees of pages that are not kept yet, those of a known revision."""
-        known = {key: tree for key, tree in trees.items() if isinstance(tree, PageTree) and tree.revision}
-        kept = self.page_trees(known)
-        new = {key: tree for key, tree in known.items() if kept.get(key) != tree}
-        if new:
-            with self._writing() as connection:
-                write_trees(connection, self._state, new)
+    def store(self, work: Callable[[Connection, int], T], *, raises: bool = True) -> T:
+        """What `work` returns, which writes to tables that no binding depends on, in a transaction. `raises`: whether the serial grows."""
+        with self._writing(raises=raises) as connection:
+            return work(connection, self._state)
 
-    def url_digests(self) -> Mapping[Address, str]:
-        """What the recorded URLs of each site were computed from."""
-        return self._database.read(lambda connection: read_digests(connection, self._state)) or {}
-
-    def recorded_urls(self) -> RecordedUrls:
-        """Every URL of the ledger with the page that it had last."""
-        return self._database.read(lambda connection: read_recorded(connection, self._state)) or RecordedUrls()
-
-    def doubt_urls(self) -> None:
-        """Let the ledger be in doubt, before a request that may change URLs; `record_urls` ends it."""
-        with self._writing() as connection:
-            doubt_sites(connection, self._state)
-
-    def record_urls(self, sites: Mapping[Address, SiteLedger], gone: Collection[Address], at: datetime | None = None) -> int:
-        """Record at which URLs the pages of sites answer now; returns how many began or ended. `gone`: sites that are no longer published.
-        `at`: when that was seen; None: now."""
-        with self._writing() as connection:
-            return write_sites(connection, self._state, sites, gone, run=self.run, at=at.isoformat() if at is not None else self._now())
-
-    def remember_moves(self, moves: Moves) -> None:
-        """Remember which URLs this run moves that the ledger does not have, until somebody writes the files."""
-        if moves:
-            self.moves = moves
+    def add_to_summary(self, what: Mapping[str, Any]) -> None:
+        """Let this run keep something in its summary, from now on and when it has ended; nothing: it need not when it ends."""
+        self._summary = dict(what)
+        if what:
             with self._writing(raises=False) as connection:
-                write_moves(connection, self._state, self.run, moves)
-
-    def forget_moves(self) -> None:
-        """Forget which URLs runs moved: the files of redirects have them."""
-        self.moves = {}
-        with self._writing(raises=False) as connection:
-            forget_moves(connection, self._state)
+                statement = "UPDATE runs SET summary = :text WHERE state = :state AND id = :run"
+                connection.run(statement, state=self._state, run=self.run, text=to_json(self._summary, "the summary"))
 
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
         """Record how this run ended; a run without this was killed. `summary`: of its outcome."""
         recorded = {"recorded": self._recorded} if self._recorded else {}
-        text = to_json({**summary, **recorded, **moves_data(self.moves)}, "the summary")
+        text = to_json({**summary, **recorded, **self._summary}, "the summary")
         ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"
         with self._writing(raises=self._lease.holder.command != PUSH) as connection:
-            connection.run(ended, ended=self._now(), code=exit_code, summary=text, run=self.run)
+            connection.run(ended, ended=self.now(), code=exit_code, summary=text, run=self.run)
 
     def open_intents(self) -> tuple[Intent, ...]:
         """The requests of all runs whose outcome is not known, oldest first."""
@@ -391,7 +352,8 @@ class Journal:
                 connection.run(raise_serial, state=self._state, run=self.run)
             yield connection
 
-    def _now(self) -> str:
+    def now(self) -> str:
+        """The time of this machine, as rows have it."""
         return self._clock().isoformat()
 
     def _check_open(self, connection: Connection, endings: Sequence[IntentEnding]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,11 +19,6 @@ from uuid import uuid4
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
 from reconciler.features.health.site.model import SiteRun
-from reconciler.features.urls.model.ledger import UrlHistory, UrlRecord
-from reconciler.features.urls.model.pages import PageTree
-from reconciler.features.urls.model.redirects import RecordedUrls
-from reconciler.features.urls.tables.ledger import all_records, read_digests, read_history, read_recorded, read_urls
-from reconciler.features.urls.tables.trees import read_trees
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
@@ -129,8 +124,8 @@ class Store:
                 raise
         return store
 
-    def _of_state(self, work: Callable[[Connection, int], T]) -> T | None:
-        """The result of `work` on this scope's row; None where there is no row, or no database."""
+    def stored(self, work: Callable[[Connection, int], T]) -> T | None:
+        """What `work` reads of this scope's row; None where there is no row, or no database."""
 
         def on_row(connection: Connection) -> T | None:
             row = find(connection, self._scope)
@@ -151,37 +146,13 @@ class Store:
 
         return self._database.read(work) or State("", 0)
 
-    def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
-        """The trees of pages that are kept of these objects (kind, id), of whichever revision."""
-        return self._of_state(lambda connection, state: read_trees(connection, state, keys)) or {}
-
-    def url_digests(self) -> Mapping[Address, str]:
-        """What the recorded URLs of each site were computed from."""
-        return self._of_state(read_digests) or {}
-
-    def recorded_urls(self) -> RecordedUrls:
-        """Every URL of the ledger with the page that it had last."""
-        return self._of_state(read_recorded) or RecordedUrls()
-
-    def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
-        """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""
-
-        def read(after: tuple[str, int]) -> list[UrlRecord]:
-            return self._of_state(lambda connection, state: read_urls(connection, state, site=site, ended=ended, after=after)) or []
-
-        return all_records(read)
-
-    def url_history(self, url: str) -> UrlHistory:
-        """What is known of one URL, in the spelling of the ledger."""
-        return self._of_state(lambda connection, state: read_history(connection, state, url)) or UrlHistory(url)
-
     def site_runs(self, site: Address) -> tuple[SiteRun, ...]:
         """The runs that changed a site, or saw its URLs begin or end, newest first."""
-        return self._of_state(lambda connection, state: read_site_runs(connection, state, str(site))) or ()
+        return self.stored(lambda connection, state: read_site_runs(connection, state, str(site))) or ()
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""
-        return self._of_state(has_seen) or False
+        return self.stored(has_seen) or False
 
     def tracking(self) -> tuple[tuple[StateScope, int], ...]:
         """The states in the same database that track resources, and how many; those on the same service first."""
@@ -189,50 +160,50 @@ class Store:
 
     def runs(self) -> tuple[RecordedRun, ...]:
         """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
-        runs = self._of_state(read_runs) or ()
+        runs = self.stored(read_runs) or ()
         if all(run.exit_code is not None for run in runs):
             return runs
         condition = self.condition()
         holder = condition.holder.run if condition.held and condition.holder is not None else None
-        runs = self._of_state(read_runs) or ()  # read again: a run may have ended before the holder was read
+        runs = self.stored(read_runs) or ()  # read again: a run may have ended before the holder was read
         return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in runs)
 
     def verified(self) -> datetime | None:
         """When the newest run began that ended with everything as the project declares it; None where none did."""
-        return self._of_state(read_verified)
+        return self.stored(read_verified)
 
     def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
-        return self._of_state(lambda connection, state: read_users(connection, state, plan)) or ()
+        return self.stored(lambda connection, state: read_users(connection, state, plan)) or ()
 
     def recorded_by(self, plan: str) -> frozenset[str] | None:
         """The addresses with a request since the saved plan with this digest began to be carried out; None where no run carried it out, or
         where the state was replaced since."""
-        return self._of_state(lambda connection, state: read_recorded_by(connection, state, plan))
+        return self.stored(lambda connection, state: read_recorded_by(connection, state, plan))
 
     def undos(self) -> tuple[str, ...]:
         """The runs of `undo` that did something after the last effective `apply`, newest first."""
-        return self._of_state(read_undos) or ()
+        return self.stored(read_undos) or ()
 
     def entries(self, run: str) -> tuple[JournalEntry, ...]:
         """The journal of the run with this id, in the order in which it was sent."""
-        return self._of_state(lambda connection, state: read_entries(connection, state, run)) or ()
+        return self.stored(lambda connection, state: read_entries(connection, state, run)) or ()
 
     def state_changes(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
-        return self._of_state(lambda connection, state: read_state_changes(connection, state, run)) or ()
+        return self.stored(lambda connection, state: read_state_changes(connection, state, run)) or ()
 
     def later_state_changes(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
-        return self._of_state(lambda connection, state: read_later(connection, state, run)) or ()
+        return self.stored(lambda connection, state: read_later(connection, state, run)) or ()
 
     def ids(self) -> frozenset[str]:
         """The ids of every object that any run acted on, created, tracked or stopped tracking."""
-        return self._of_state(read_ids) or frozenset()
+        return self.stored(read_ids) or frozenset()
 
     def pull(self) -> StateDocument | None:
         """All of it as one document; None where there is no state yet."""
-        return self._of_state(pulled)
+        return self.stored(pulled)
 
     def check(self, document: Any) -> Document:
         """The document that was read from a file. Raises `UsageError` where it is not a state of this scope."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.features.urls.model.planned import URLS
 from reconciler.run.stages import STAGES, narrow
 from tests.features.urls.reorganization import Site
 from tests.features.urls.test_page_urls import SPACES, section, tree
@@ -57,8 +58,8 @@ def test_a_narrowed_plan_names_the_pages_that_link_to_those_that_end_with_it(tmp
     assert len(changed) > 1
     for address in changed:
         part = narrow(whole, whole.operation.only(frozenset({address})))
-        ends = any(change.after is None for change in part.plan.urls)
-        assert (part.plan.linking != ()) == ends
+        ends = any(change.after is None for change in part.plan.feature(URLS).changes)
+        assert (part.plan.feature(URLS).linking != ()) == ends
         assert part.forecast.writes == len(part.plan.steps) < len(whole.plan.steps)
 
 

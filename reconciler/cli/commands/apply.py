@@ -19,8 +19,8 @@ from reconciler.model import Outcome, Plan
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
+from reconciler.report.sections import SECTIONS
 from reconciler.report.sheet import sheet_text
-from reconciler.report.words import count
 from reconciler.run.applying import ApplySession, applying
 from reconciler.run.connection.unseen import Unseen, to_create
 from reconciler.run.loading import now
@@ -249,8 +249,7 @@ def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
     consequences += f" {not_changed(plan)}" if plan.blocked else ""
-    written = len(plan.redirects.written) if plan.redirects is not None else 0
-    consequences += f" It writes {count(written, 'file')} of redirects." if written else ""
+    consequences += "".join(f" It writes {files}." for section in SECTIONS if (files := section.written(plan)))
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It needs no requests.{consequences}"

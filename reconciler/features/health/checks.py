@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from reconciler.features.health.model import Concern, GoldenSearch, Sort
 from reconciler.features.health.plan import HealthInputs
-from reconciler.features.work.plan import at, moment
+from reconciler.features.work.plan import moment
 from reconciler.model import Observed
 from reconciler.plan.containment import Key, page_fields, parent
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import Kind, ReviewList, SearchList
+from reconciler.resource.open_work import at
 from reconciler.text.names import closest, quoted
 from reconciler.text.patterns import STAR, PathPattern
 

@@ -18,6 +18,8 @@ from reconciler.features.health.site.plan import about_site, checks_of_site, nam
 from reconciler.features.health.site.read import site_pages, site_work
 from reconciler.features.urls.history import ended_urls
 from reconciler.features.urls.redirects.required import recorded_url
+from reconciler.features.urls.stages import kept_trees
+from reconciler.features.urls.tables import kept
 from reconciler.model.codec import title
 from reconciler.plan.world import World
 from reconciler.run.loading import now
@@ -71,7 +73,7 @@ async def _site(run: Run, reader: Reader, name: str) -> SiteHealth:
     report = await _report(run, reader, inputs, limits)
     report = replace(report, checks=about_site(inputs, site, report.checks))
     spaces = shown_spaces(inputs, site)
-    trees = await site_pages(reader, inputs, spaces, run.page_trees)
+    trees = await site_pages(reader, inputs, spaces, kept_trees(run))
     reviewed = review(inputs.kinds, inputs.desired, inputs.state, inputs.actual, replace(planned.plan, steps=()))
     readers = {row.address: names(row.before, row, reviewed) for row in reviewed.rows}
     address, observed = inputs.called(site), inputs.actual.objects[site[0]][site[1]]
@@ -89,12 +91,12 @@ async def _site(run: Run, reader: Reader, name: str) -> SiteHealth:
 
 def _with_history(page: SiteHealth, store: Store, *, keeps: bool) -> SiteHealth:
     """The page with what the state knows of the site. `keeps`: whether the project has a ledger."""
-    digest, site = store.url_digests().get(page.site), str(page.site)
-    ended = list(store.urls(site=site, ended=True))
+    digest, site = kept.url_digests(store).get(page.site), str(page.site)
+    ended = list(kept.urls(store, site=site, ended=True))
     if digest is None and not ended:
         why = "the next apply with a request records the first URLs" if keeps else NO_LEDGER
         return replace(page, unknown=why)
-    live = {record.url: record for record in store.urls()}
+    live = {record.url: record for record in kept.urls(store)}
     number = sum(record.site == page.site for record in live.values())
     groups = ended_urls(live, ended, recorded_url(page.url or ""))
     return replace(page, history=SiteHistory(store.site_runs(page.site), number, groups, doubt=digest == ""))

@@ -33,6 +33,7 @@ from reconciler.features.rehearsal.performing import rehearse
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
+from reconciler.features.urls.tables import kept
 from reconciler.kinds import load as load_kinds
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.findings import findings_sheet, of_problem
@@ -198,7 +199,7 @@ def _urls(call: Call) -> ToolAnswer:
             lines = [sheet.summary, *sheet.notes]
         else:
             site = site_of(store, call.given["site"] or None)
-            lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
+            lines = [record_line(record, HERE) for record in kept.urls(store, site=site, ended=call.given["ended"])]
     shown = tuple(shortened(one_line(call.voice.masks.text(line), longest=SENTENCE)) for line in lines)
     return ToolAnswer(BriefParts(() if shown else (NOTHING,), others=shown))
 

@@ -38,6 +38,8 @@ from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.features.rehearsal.redirects import tested_redirects
 from reconciler.features.rehearsal.report import step_text
 from reconciler.features.undo.session import change_state, inverse_of, undo_only
+from reconciler.features.work.guard import listed_sorts
+from reconciler.features.work.model import OPEN_WORK
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, Step, StepStatus
 from reconciler.model.listener import Following, Listener
 from reconciler.model.state import StateScope
@@ -46,7 +48,7 @@ from reconciler.report.documents import plan_document
 from reconciler.run.applying import ApplySession, ApplyTarget, applying_to
 from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.connection.embedded import embedded, sandbox_errors
-from reconciler.run.guards import CONSENTS, listed_sorts
+from reconciler.run.guards import is_consent
 from reconciler.run.loading import now
 from reconciler.run.narration import current_step
 from reconciler.run.opened import Run
@@ -103,7 +105,7 @@ async def _read(run: Run, reader: Reader, wanted: Any, everything: bool) -> tupl
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     with reader.keeping() as answers:
         # The copy needs the trees of pages too, so that those of the state would save no request.
-        planned = checked(await run.make(reader, everything=everything, kept=lambda keys: {}))
+        planned = checked(await run.make(reader, everything=everything, rereads=True))
     read = await read_living(reader, run.kinds, root_ids(run.project.desired), wanted, earlier=dict(answers))
     # What only the plan asked for, such as an object by its id.
     unknown = planned.actual.unknown
@@ -117,7 +119,7 @@ def _refusals(planned: Planned, limits: Limits) -> tuple[str, ...]:
     refusals: list[str] = []
     for refused in planned.refusals(limits):
         first, *lines = refused.message.splitlines()
-        end = "; this requires consent" if refused.id in CONSENTS else ""
+        end = "; this requires consent" if is_consent(refused) else ""
         refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in planned.plan.blocked))
 
@@ -213,7 +215,9 @@ class CopiedRun:
             redirects=redirects.asked,
             broken_redirects=() if failures else redirects.broken,
             assumptions=assumptions(self.kinds, planned.plan),
-            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
+            open_work=tuple(
+                f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.feature(OPEN_WORK).works if not work.asked
+            ),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
             sites=rehearsed_sites(moments, start, end, addresses),
             closed=moments.closed_groups(),

@@ -24,6 +24,7 @@ from reconciler.address import Address, bare
 from reconciler.features.rehearsal.model import Divergence
 from reconciler.features.rehearsal.moments import ANYONE_READER, WHO, Moments, SeenMoment, SeenReading, leveled, reader_in_words
 from reconciler.features.urls.model.pages import UrlReason
+from reconciler.features.urls.model.planned import URLS
 from reconciler.model import Action, Actual, Desired, Plan
 from reconciler.plan.audience.disclosure import local_values
 from reconciler.plan.audience.readers import Access, Audiences
@@ -288,7 +289,7 @@ def _urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Diverge
 def _page_urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Divergence]:
     """URLs of pages at which the plan says that a page answers or no longer does, and that do otherwise."""
     start, end = observed.moments.start.urls, observed.moments.end.urls
-    for change in predicted.plan.urls:
+    for change in predicted.plan.feature(URLS).changes:
         if change.page is None:
             continue  # only the service knows, or the URL is secret
         if change.reason in (UrlReason.MOVED, UrlReason.NEW) and change.after is not None:
@@ -306,7 +307,7 @@ def _closed_urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[
 
     Visitors are left out, whose conditions two programs may evaluate differently.
     """
-    told = {change.before for change in predicted.plan.urls if change.before is not None}
+    told = {change.before for change in predicted.plan.feature(URLS).changes if change.before is not None}
     patterns = tuple(url.removesuffix("**") for url in told if url.endswith("/**"))
     broken = [line.before for line in predicted.plan.broken if line.before is not None]
     reported: set[frozenset[str]] = set()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from reconciler.features.rehearsal.model import Divergence
+from reconciler.features.urls.model.planned import REDIRECTS, URLS
 from reconciler.features.urls.model.redirects import Redirect
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Plan
@@ -29,9 +30,10 @@ def tested_redirects(plan: Plan, before: Iterable[str], after: Iterable[str]) ->
     """The redirects of a plan, asked of a copy. `before`, `after`: the URLs that answered there at the start and at the end."""
     was, answers = ({recorded_url(url) for url in urls} for urls in (before, after))
     hosts = {urlsplit(url).netloc for url in was | answers}
-    planned = {recorded_url(url) for change in plan.urls for url in (change.before, change.after) if url is not None}
+    planned = {recorded_url(url) for change in plan.feature(URLS).changes for url in (change.before, change.after) if url is not None}
     asked, broken, defects = 0, list[str](), list[Divergence]()
-    for redirect in plan.redirects.redirects if plan.redirects is not None else ():
+    redirects = plan.feature(REDIRECTS)
+    for redirect in redirects.redirects if redirects is not None else ():
         source, target = recorded_url(redirect.source), recorded_url(redirect.target or "")
         # What leads to a host of somebody else is not on the copy.
         if redirect.target is not None and urlsplit(target).netloc not in hosts:

@@ -27,6 +27,7 @@ from reconciler.features.urls.command import site_option
 from reconciler.features.urls.published.checking import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
 from reconciler.features.urls.recorded import site_of
 from reconciler.features.urls.redirects.required import LOOPBACK
+from reconciler.features.urls.tables import kept
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.report.findings import findings_document, findings_sheet, findings_text
@@ -73,8 +74,8 @@ def command(
             service = stack.enter_context(connected(screen, options, project, kinds, create=False))
         with store_of(screen, options, project, service) as store:
             chosen = site_of(store, site)
-            live = [record.url for record in store.urls(site=chosen)]
-            old = [record.url for record in store.urls(site=chosen, ended=True)] if ended else []
+            live = [record.url for record in kept.urls(store, site=chosen)]
+            old = [record.url for record in kept.urls(store, site=chosen, ended=True)] if ended else []
         hosts = {urlsplit(url).hostname or "" for url in (*live, *old)}
         if not hosts:
             raise UsageError(

@@ -23,15 +23,17 @@ from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
+from reconciler.features.urls.model.planned import REDIRECTS, URLS
 from reconciler.features.urls.model.redirects import Redirect, RedirectFormat, UrlSettings
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.written import write_redirects
 from reconciler.features.urls.report.ledger import SITEMAP_MOST, history_document, record_data, record_line, sitemap, url_sheet
+from reconciler.features.urls.stages import kept_trees, present
+from reconciler.features.urls.tables import kept
 from reconciler.run.loading import load_settings, now
 from reconciler.run.rules import JudgedProject
-from reconciler.run.stages import present
 from reconciler.state import Store
 from reconciler.text.names import HERE
 
@@ -84,7 +86,7 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
     """
     options = Options.of(screen, parameters)
     with _ledger(screen, options) as store:
-        records = store.urls(site=site_of(store, site), ended=ended)
+        records = kept.urls(store, site=site_of(store, site), ended=ended)
         if options.format == "json":
             screen.document({"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]})
             return
@@ -152,7 +154,7 @@ def export_command(screen: Screen, /, site: str | None, write: bool, **parameter
         _redirects(screen, options, site, write=write)
         return
     with _ledger(screen, options) as store:
-        urls = [record.url for record in store.urls(site=site_of(store, site))]
+        urls = [record.url for record in kept.urls(store, site=site_of(store, site))]
     if len(urls) > SITEMAP_MOST:
         screen.warn(f"A sitemap has at most {SITEMAP_MOST:,} URLs, and this one has {len(urls):,}.", id="RC-sitemap-too-large")
     screen.raw("".join(sitemap(urls)))
@@ -174,17 +176,18 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
     with opened(screen, options, create=False, admit=admit) as run:
         project, of_site = run.project, chosen_sites[0]
         settings = project.desired.urls
-        desired, recorded = replace(project.desired, urls=settings or UrlSettings()), run.recorded_urls()
+        desired, recorded = replace(project.desired, urls=settings or UrlSettings()), kept.recorded_urls(run)
         with run.reading():
-            planned = run.ask(lambda reader: present(reader, run.kinds, desired, run.state, run.page_trees))
+            planned = run.ask(lambda reader: present(reader, run.kinds, desired, run.state, kept_trees(run)))
         planned = with_redirects(desired, planned, recorded)
-    redirects = planned.redirects
+    redirects = planned.feature(REDIRECTS)
     assert redirects is not None
     if not write:
         by_site: dict[Address, list[Redirect]] = defaultdict(list)
         for redirect in redirects.redirects:
             by_site[redirect.site].append(redirect)
-        roots = planned.site_urls.answering_after.roots if planned.site_urls.answering_after is not None else {}
+        after = planned.feature(URLS).answering_after
+        roots = after.roots if after is not None else {}
         for at, some in sorted(by_site.items()):
             host = urlsplit(roots.get(at, "")).netloc
             for file in texts(at.key, RedirectFormat(options.format), some, host=host) if of_site in (None, str(at)) else ():

@@ -10,6 +10,7 @@ from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.features.urls.model.ledger import UrlHistory
 from reconciler.features.urls.redirects.required import recorded_url
+from reconciler.features.urls.tables import kept
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice
@@ -30,11 +31,11 @@ def ledger(operation: Operation, voice: Voice, project: Project) -> Iterator[Sto
 
 def recorded(store: Store, url: str) -> UrlHistory:
     """What the ledger knows of a URL. Raises `UsageError` where that is nothing."""
-    history = store.url_history(recorded_url(url))
+    history = kept.url_history(store, recorded_url(url))
     if history.records:
         return history
     hint = "The ledger begins with the first apply of a project with urls: in its file."
-    if not store.url_digests():
+    if not kept.url_digests(store):
         hint = NOTHING
     raise UsageError(f"{url} was never public, as far as the ledger knows", id="RC-url-not-recorded", hint=hint)
 
@@ -43,7 +44,7 @@ def site_of(store: Store, name: str | None) -> str | None:
     """The address of a site of the ledger by its key or address. Raises `UsageError` for one that it does not have."""
     if name is None:
         return None
-    sites = sorted(store.url_digests())
+    sites = sorted(kept.url_digests(store))
     chosen = [site for site in sites if name in (str(site), site.key)]
     if len(chosen) == 1:
         return str(chosen[0])

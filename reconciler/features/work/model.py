@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from reconciler.address import Address
+from reconciler.model.features import FeatureKey
 from reconciler.model.findings import Source
 from reconciler.model.state import Consent
 
@@ -86,3 +88,16 @@ class OpenWork:
     def id(self) -> str:
         """Of the cause."""
         return "RC-open-work"
+
+
+@dataclass(frozen=True)
+class PlannedWork:
+    """What people are working on in what a plan changes, the worst first. `ages_at`: the time to which ages refer, None where there is
+    none; it makes no other plan."""
+
+    works: tuple[OpenWork, ...] = ()
+    ages_at: datetime | None = field(default=None, compare=False)
+
+
+OPEN_WORK: Final = FeatureKey("open work", PlannedWork())
+"""The key of the work that a plan ends or interrupts."""

@@ -3,28 +3,28 @@
     losses           a plan          -> the objects that it deletes, replaces, transfers, moves to other readers or locks
     (observe)        losses          -> what is under way in each, read from the lists that the kinds declare
     with_open_work   plan and answers -> the plan with what people must know of it
-    work_since       two readings    -> what came after the plan
 
 An object counts some of its work itself, so a plan without losses, or with losses that nobody works in, asks for no list of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
+from reconciler.features.work.model import OPEN_WORK, OpenWork, PlannedWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Action, Actual, Change, Consent, Guards, Observed, Plan, Source
+from reconciler.model.desired import BLOCK
+from reconciler.model.state import ENDS_WORK
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.containment import Contents, Key, containers, content_kinds
 from reconciler.resource import CountedWork, Kind, Kinds
+from reconciler.resource.open_work import at
 
 ITEMS_MAX: Final = 5  # titles and authors of one sort that are read
-FIELD: Final = "openWork"  # in consents
-BLOCK, WARN, IGNORE = "block", "warn", "ignore"
 ENDED: Final = frozenset({WorkEffect.DELETE, WorkEffect.REPLACE})
 LEFT: Final = ENDED | {WorkEffect.TRANSFER}
 """What ends not only the work that an object counts: with it, what refers to it loses it."""
@@ -156,22 +156,6 @@ def _inside(kinds: Kinds, actual: Actual, outer: Iterable[Key]) -> dict[Key, lis
 # -- what is under way ---------------------------------------------------------------------------------------------------------------
 
 
-def at(raw: Any, path: str) -> Any:
-    """The value of an answer at a dotted path, in which a number is a position in a list; None where there is none."""
-    for key in path.split("."):
-        if isinstance(raw, Sequence) and not isinstance(raw, str) and key.isdigit() and int(key) < len(raw):
-            raw = raw[int(key)]
-        else:
-            raw = raw.get(key) if isinstance(raw, Mapping) else None
-    return raw
-
-
-def number_of(raw: Mapping[str, Any], word: CountedWork) -> int | None:
-    """How much of a sort of work an object counts; None where it does not say."""
-    value = at(raw, word.number)
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
-
-
 def counted_sort(word: CountedWork, number: int | None, items: Iterable[Any], unread: str = "") -> WorkSort:
     """Work that an object counts, with the beginning of the list that names it. `unread`: why that could not be read."""
     named = [_item(item, word.title, word.author, word.since) for item in items if _is_counted(item, word)]
@@ -245,7 +229,8 @@ def with_open_work(plan: Plan, lost: Iterable[Loss], answers: Answers, guards: G
         entries.append(OpenWork(loss.address, loss.kind.name, loss.effect, sorts, loss.within, loss.source, blocks, asked, own))
     entries.sort(key=lambda work: (_rank(work.effect), work.address))
     allowed = {consent for work in entries for consent in work.consents}
-    return replace(plan, open_work=tuple(entries), ages_at=at, consents=tuple(sorted({*plan.consents, *allowed})))
+    plan = replace(plan, consents=tuple(sorted({*plan.consents, *allowed})))
+    return plan.saying(OPEN_WORK, PlannedWork(tuple(entries), at))
 
 
 def _consents(loss: Loss, sorts: Iterable[WorkSort]) -> Iterator[Consent]:
@@ -255,11 +240,4 @@ def _consents(loss: Loss, sorts: Iterable[WorkSort]) -> Iterator[Consent]:
         if sort.number is not None and sort.number > len(values):
             values.append(f"{sort.noun} ×{sort.number}")
         outermost = str(loss.within[-1]) if loss.within else ""
-        yield from (Consent(str(loss.address), FIELD, "", loss.effect.value, outermost, value) for value in values)
-
-
-def work_since(kind: Kind, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What the object counts more of than when the plan was made, as a sentence; "" for nothing."""
-    numbers = ((word.noun, number_of(before, word), number_of(now, word)) for word in kind.counted)
-    more = [f"{noun}s were {then} and are now {new}" for noun, then, new in numbers if then is not None and new is not None and new > then]
-    return "; ".join(more)
+        yield from (Consent(str(loss.address), ENDS_WORK, "", loss.effect.value, outermost, value) for value in values)

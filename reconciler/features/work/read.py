@@ -22,12 +22,13 @@ from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.features.work.model import WorkItem, WorkSort
-from reconciler.features.work.plan import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
+from reconciler.features.work.plan import ITEMS_MAX, LEFT, Answers, Loss, counted_sort, joined, unfinished
 from reconciler.model import Actual, Observed
 from reconciler.model.codec import title
 from reconciler.observe.readers import reaching
 from reconciler.plan.containment import Key
 from reconciler.resource import AttachedList, CountedWork, Kind, Kinds, LinkList, placeholders
+from reconciler.resource.open_work import at, number_of
 
 LISTS_MAX: Final = 200  # lists of counted work in one plan; of the rest, the numbers are known
 SOURCES_MAX: Final = 100  # objects whose links are read

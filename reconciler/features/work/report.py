@@ -11,10 +11,13 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
+from reconciler.features.work import documents
+from reconciler.features.work.model import OPEN_WORK, OpenWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Plan
+from reconciler.report.gathering import EntryPart
 from reconciler.report.layout import Span, Style
-from reconciler.report.sheet import Harm, SheetLine
+from reconciler.report.sections import PlanSection, Rank
+from reconciler.report.sheet import Harm, SheetLine, Weight
 from reconciler.report.words import count, listed
 from reconciler.text.names import age, quoted
 
@@ -31,15 +34,15 @@ WORD: Final = "contains"
 
 def work_lines(plan: Plan) -> Iterator[tuple[OpenWork, SheetLine]]:
     """A line for each object in which somebody works."""
-    for work in plan.open_work:
-        texts = [sort_text(sort, plan.ages_at) for sort in work.sorts]
+    for work in (planned := plan.feature(OPEN_WORK)).works:
+        texts = [sort_text(sort, planned.ages_at) for sort in work.sorts]
         yield work, _line(work, listed(texts, len(texts)), work.asked)
 
 
 def container_lines(plan: Plan) -> Iterator[tuple[Address, OpenWork, SheetLine]]:
     """A line for each object that contains such objects, with the numbers of all of them."""
     inside: dict[Address, list[OpenWork]] = defaultdict(list)
-    for work in plan.open_work:
+    for work in plan.feature(OPEN_WORK).works:
         for address in work.within:
             inside[address].append(work)
     for address, works in inside.items():
@@ -84,10 +87,23 @@ def _item(item: WorkItem, now: datetime | None) -> str:
 def work_sentences(plan: Plan) -> Iterator[Span]:
     """`Work in progress ends: 1 draft change request and 1 open comment (acme/space/legacy).`"""
     by_effect: dict[WorkEffect, list[OpenWork]] = defaultdict(list)
-    for work in plan.open_work:
+    for work in plan.feature(OPEN_WORK).works:
         by_effect[work.effect].append(work)
     for effect, works in by_effect.items():
         texts = totals(works)
         blocks = any(work.blocks for work in works)
         where = str(works[0].address) if len(works) == 1 else f"{count(len(works), 'object')}"
         yield Span(Style.DELETE if blocks else Style.UPDATE, f"Work in progress {ENDS[effect]}: {listed(texts, len(texts))} in {where}.")
+
+
+def entries(plan: Plan) -> Iterator[EntryPart]:
+    """What people are working on in what is deleted, replaced, transferred, moved or locked, and in what contains that."""
+    changed = {change.address for change in plan.changes}
+    lines = [(work.address, work, line) for work, line in work_lines(plan)]
+    lines += [(address, work, line) for address, work, line in container_lines(plan) if address in changed]
+    for address, work, line in lines:
+        weight = Weight.URGENT if work.blocks else Weight.HINDERED
+        yield EntryPart(title=str(address), lines=[line], weight=weight, rank=Rank.WORK, source=work.source)
+
+
+SECTION: Final = PlanSection(entries=entries, document=documents.keys, read=documents.read, deletions=work_sentences)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.features.work.plan import FIELD as OPEN_WORK
+from reconciler.features.urls.model.planned import URLS
 from reconciler.model import Plan
+from reconciler.model.state import ENDS_WORK
 from reconciler.run.stages import Planned
 
 GONE = "nothing is left to change there"
@@ -76,7 +77,7 @@ def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
     for entry in document["exposures"]:
         approved_changes[entry["address"]].exposures.add(_text(entry, without=("source", "asked")))
     for entry in document["consents"]:
-        ends_work = entry["field"] == OPEN_WORK
+        ends_work = entry["field"] == ENDS_WORK
         # What is in a container that is transferred has no line of its own.
         at = entry["cause"] if ends_work and entry["address"] not in approved_changes else entry["address"]
         if at in approved_changes:  # else it is about what can be read by a change of something else, which has a line of its own
@@ -141,7 +142,7 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
 def more_urls(document: Mapping[str, Any], plan: Plan) -> int:
     """How many more URLs of pages a fresh plan ends or moves than a saved plan shows: pages were written since."""
     shown = sum(int(group["urls"]) for group in document.get("urlGroups", ()))
-    return max(0, sum(group.urls for group in plan.url_groups) - shown)
+    return max(0, sum(group.urls for group in plan.feature(URLS).groups) - shown)
 
 
 def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:

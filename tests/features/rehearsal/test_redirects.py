@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.urls.model.planned import REDIRECTS
 from reconciler.features.urls.model.redirects import Redirect
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.model import Plan
@@ -77,11 +78,11 @@ def test_an_earlier_redirect_that_leads_nowhere_is_removed_by_the_plan(living: C
 def test_a_redirect_of_the_plan_that_leads_nowhere_is_a_defect(living: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def mistaken(*arguments: Any) -> Plan:
         plan = with_redirects(*arguments)
-        if plan.redirects is None or not plan.redirects.redirects:
+        if plan.feature(REDIRECTS) is None or not plan.feature(REDIRECTS).redirects:
             return plan
-        first, *rest = plan.redirects.redirects
+        first, *rest = plan.feature(REDIRECTS).redirects
         wrong = Redirect(first.site, first.source, f"{first.target}x")
-        return replace(plan, redirects=replace(plan.redirects, redirects=(wrong, *rest)))
+        return replace(plan, redirects=replace(plan.feature(REDIRECTS), redirects=(wrong, *rest)))
 
     monkeypatch.setattr(stages, "with_redirects", mistaken)
     document = rehearsed(living, code=exits.FAILED)

@@ -13,6 +13,7 @@ import yaml
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, PageUrl, SiteUrls, UrlGroup, UrlReason
+from reconciler.features.urls.model.planned import REDIRECTS
 from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.required import ANY, recorded_url
@@ -88,8 +89,8 @@ def planned(
 
 def files(plan: Plan) -> dict[str, str]:
     """The texts that an apply writes, by path."""
-    assert plan.redirects is not None
-    return {file.path: file.text or "" for file in plan.redirects.written}
+    assert plan.feature(REDIRECTS) is not None
+    return {file.path: file.text or "" for file in plan.feature(REDIRECTS).written}
 
 
 def apply_files(folder: Path, plan: Plan) -> None:
@@ -101,6 +102,6 @@ def apply_files(folder: Path, plan: Plan) -> None:
 
 def without_texts(plan: Plan) -> Plan:
     """The plan as a reader of its document has it."""
-    assert plan.redirects is not None
-    kept = (replace(file, text="" if file.text is not None else None) for file in plan.redirects.files)
-    return replace(plan, redirects=replace(plan.redirects, files=tuple(kept)))
+    assert plan.feature(REDIRECTS) is not None
+    kept = (replace(file, text="" if file.text is not None else None) for file in plan.feature(REDIRECTS).files)
+    return replace(plan, redirects=replace(plan.feature(REDIRECTS), files=tuple(kept)))

@@ -14,6 +14,7 @@ import yaml
 from reconciler.address import Address
 from reconciler.client.service import Reader
 from reconciler.features.urls.model.pages import PageChange, PageTree, UrlReason
+from reconciler.features.urls.model.planned import URLS
 from reconciler.model import StepStatus
 from reconciler.run.operation import EVERYTHING, Operation
 from reconciler.run.stages import Planned, PlanSource, make
@@ -87,10 +88,10 @@ def result_of(root: Path, seed: int) -> Result:
     done = all(step.status is StepStatus.DONE for step in outcome.results)
     after, plan = org.served(org.admitted(readers)), planned.plan
     result = Result(finished=done, reads=len(reads))
-    for change in plan.urls:
+    for change in plan.feature(URLS).changes:
         result.reasons[change.reason] = result.reasons.get(change.reason, 0) + 1
     if done:
-        result.wrong += differences(before, after, plan.urls)
+        result.wrong += differences(before, after, plan.feature(URLS).changes)
     result.wrong += [f"read twice: {path}" for path in set(reads) if reads.count(path) > 1]
     return result
 

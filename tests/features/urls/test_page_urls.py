@@ -13,6 +13,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.features.urls.model.pages import PageChange, PageTree, SiteUrls, UrlReason, Variant
+from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
 from reconciler.model import Plan
 from reconciler.report.documents import plan_document
@@ -114,7 +115,7 @@ def test_a_section_that_is_renamed_moves_every_url_of_its_pages(site: Site) -> N
     after = tree()
     section(after, 1)["path"] = "product"
     plan = planned(site, after)
-    assert lines(plan.urls) == [
+    assert lines(plan.feature(URLS).changes) == [
         ("Install", "/use", "/product", "moved"),
         ("Install", "/use/install", "/product/install", "moved"),
         ("Linux", "/use/install/linux", "/product/install/linux", "moved"),
@@ -129,7 +130,7 @@ def test_a_section_that_is_renamed_moves_every_url_of_its_pages(site: Site) -> N
     ]
     assert "moves 11 URLs: /use/** -> /product/** (5 pages of 2 spaces)" in said(plan)
     assert "1 published URL and 11 URLs of pages broken" in said(plan)
-    assert plan.linking == ()
+    assert plan.feature(URLS).linking == ()
 
 
 def test_a_variant_in_another_section_is_found_by_its_pages_at_the_path_that_the_service_derives(site: Site) -> None:
@@ -137,7 +138,7 @@ def test_a_variant_in_another_section_is_found_by_its_pages_at_the_path_that_the
     section(after, 1)["spaces"].pop()
     section(after, 2)["spaces"].append({"key": "archive", "space": "old"})
     plan = planned(site, after)
-    assert lines(plan.urls) == [
+    assert lines(plan.feature(URLS).changes) == [
         ("Past", "/use/v1", "/more/old", "moved"),
         ("Gone", "/use/v1/gone", "/more/old/gone", "moved"),
         ("Past", "/use/v1/past", "/more/old/past", "moved"),
@@ -149,12 +150,12 @@ def test_pages_that_answer_nowhere_afterwards_are_named_with_those_that_link_to_
     after = tree()
     section(after, 1)["spaces"].pop()
     plan = planned(site, after)
-    assert lines(plan.urls) == [
+    assert lines(plan.feature(URLS).changes) == [
         ("Past", "/use/v1", None, "gone"),
         ("Gone", "/use/v1/gone", None, "gone"),
         ("Past", "/use/v1/past", None, "gone"),
     ]
-    assert [(page.title, str(page.space), page.to) for page in plan.linking] == [
+    assert [(page.title, str(page.space), page.to) for page in plan.feature(URLS).linking] == [
         ("How", "acme/space/faq", ("Past",)),
         ("Why", "acme/space/faq", ("Old",)),
         ("Welcome", "acme/space/start", ("Past",)),
@@ -184,10 +185,10 @@ def test_pages_that_are_shown_elsewhere_too_are_said_to_stay_there(site: Site) -
     section(after, 2)["spaces"] = section(before, 2)["spaces"]
     section(after, 1)["spaces"].pop()
     plan = planned(site, after)
-    assert lines(plan.urls)[2] == ("Past", "/use/v1/past", "/more/archive/past", "gone")
+    assert lines(plan.feature(URLS).changes)[2] == ("Past", "/use/v1/past", "/more/archive/past", "gone")
     assert "ends 3 URLs: /use/v1/** (2 pages of acme/space/old; they stay at /more/archive/**)" in said(plan)
     assert "3 URLs of pages end although their pages answer at another URL." in said(plan)
-    assert plan.linking == ()
+    assert plan.feature(URLS).linking == ()
 
 
 def test_a_page_takes_the_url_of_another_one(site: Site) -> None:
@@ -197,13 +198,13 @@ def test_a_page_takes_the_url_of_another_one(site: Site) -> None:
     del one["default"]
     other["default"] = True
     plan = planned(site, after)
-    assert lines(plan.urls) == [
+    assert lines(plan.feature(URLS).changes) == [
         ("Install", "/use", "/use/v2", "shadowed"),
         ("Install", "/use/install", "/use/v2/install", "gone"),
         ("Linux", "/use/install/linux", "/use/v2/install/linux", "gone"),
         ("Run", "/use/run", "/use/v2/run", "gone"),
     ]
-    new = [change for change in plan.urls if change.before is None]
+    new = [change for change in plan.feature(URLS).changes if change.before is None]
     assert [(change.title, change.reason) for change in new] == [("Past", UrlReason.NEW), ("Gone", UrlReason.NEW), ("Past", UrlReason.NEW)]
     assert "another page answers there; it is then at /use/v2" in said(plan)
 
@@ -233,8 +234,8 @@ def test_a_site_that_admits_only_some_readers_ends_its_urls_for_everybody(site: 
     after = tree()
     after["sites"]["docs"]["visibility"] = visibility
     plan = planned(site, after)
-    assert {change.reason for change in plan.urls} == {UrlReason.GONE}
-    assert [group.before for group in plan.url_groups] == [f"{plan.url_groups[0].root}/**"]
+    assert {change.reason for change in plan.feature(URLS).changes} == {UrlReason.GONE}
+    assert [group.before for group in plan.feature(URLS).groups] == [f"{plan.feature(URLS).groups[0].root}/**"]
 
 
 @pytest.mark.parametrize("more", [{"visibility": "share-link", "shareLinks": {"partners": "Partners"}}, {"visibility": "visitor-auth"}])
@@ -246,8 +247,8 @@ def test_the_urls_of_a_site_that_admits_only_some_readers_move_too(site: Site, m
     site.reorganize({"acme": before})
     site.apply()
     plan = planned(site, after)
-    assert {change.reason for change in plan.urls} == {UrlReason.MOVED}
-    assert {group.after.removeprefix(group.root) for group in plan.url_groups if group.after is not None} >= {"/product/**"}
+    assert {change.reason for change in plan.feature(URLS).changes} == {UrlReason.MOVED}
+    assert {group.after.removeprefix(group.root) for group in plan.feature(URLS).groups if group.after is not None} >= {"/product/**"}
 
 
 @pytest.mark.parametrize("active", [True, False])
@@ -266,7 +267,7 @@ def test_the_share_links_of_a_site_are_read_before_its_urls_count_as_known_to_th
     site.requests.clear()
     plan = site.urls().plan
     assert len([path for _, path in site.requests if path.endswith("/share-links")]) == 1
-    assert {change.reason for change in plan.urls} == ({UrlReason.MOVED} if active else set())
+    assert {change.reason for change in plan.feature(URLS).changes} == ({UrlReason.MOVED} if active else set())
 
 
 def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site: Site) -> None:
@@ -279,7 +280,7 @@ def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site
         ("acme/site/docs/site-space/old", "/use/v1", None, "it shows acme/space/old, which is deleted")
     ]
     assert "! breaks" in said(plan)
-    assert {reason for *_, reason in lines(plan.urls)} == {"gone"}
+    assert {reason for *_, reason in lines(plan.feature(URLS).changes)} == {"gone"}
 
 
 @pytest.mark.parametrize("change", [{}, {"title": "Usage"}, {"path": "usage"}])
@@ -310,8 +311,8 @@ def test_a_url_at_which_the_same_page_answers_by_default_does_not_break(site: Si
     plan = planned(site, after)
     broken = [(str(line.address), *((url or "").rpartition("/docs")[2] for url in (line.before, line.after))) for line in plan.broken]
     assert broken == [("acme/site/docs/site-space/start", "/home/home", "/begin/home")]
-    assert ("Welcome", "/home/home", "/begin/home", "moved") in lines(plan.urls)
-    assert "/home" not in {before for _, before, _, _ in lines(plan.urls)}
+    assert ("Welcome", "/home/home", "/begin/home", "moved") in lines(plan.feature(URLS).changes)
+    assert "/home" not in {before for _, before, _, _ in lines(plan.feature(URLS).changes)}
 
 
 def test_a_page_that_only_some_readers_can_read_afterwards_has_not_moved_for_those_who_knew_its_url(site: Site) -> None:
@@ -340,8 +341,10 @@ def test_a_new_variant_has_new_urls_and_no_line(site: Site) -> None:
     after = tree()
     section(after, 0)["spaces"].append({"key": "again", "space": "faq", "path": "faq"})
     plan = planned(site, after)
-    assert [change.after for change in plan.urls if change.reason is UrlReason.NEW] == [change.after for change in plan.urls]
-    assert len(plan.urls) == 6  # three below the section, and three without its segment
+    assert [change.after for change in plan.feature(URLS).changes if change.reason is UrlReason.NEW] == [
+        change.after for change in plan.feature(URLS).changes
+    ]
+    assert len(plan.feature(URLS).changes) == 6  # three below the section, and three without its segment
     assert "URL" not in said(plan)
 
 
@@ -353,7 +356,7 @@ def test_the_end_of_a_secret_url_is_a_digest(site: Site) -> None:
     after = tree()
     after["sites"]["docs"] |= {"visibility": "share-link", "shareLinks": {}}
     plan = planned(site, after)
-    (change,) = [change for change in plan.urls if change.page is None]
+    (change,) = [change for change in plan.feature(URLS).changes if change.page is None]
     assert (change.page, change.space, change.title, change.reason) == (None, None, "Partners", UrlReason.GONE)
     assert change.before is not None
     assert change.before.startswith("sha256:")
@@ -365,7 +368,10 @@ def test_a_space_that_is_deleted_ends_all_its_pages_and_each_list_of_links_is_re
     section(after, 1)["spaces"].pop()
     after["content"] = [node for node in after["content"] if node["space"] != "old"]
     plan = planned(site, after)
-    assert {(title, after_, reason) for title, _, after_, reason in lines(plan.urls)} == {("Past", None, "gone"), ("Gone", None, "gone")}
+    assert {(title, after_, reason) for title, _, after_, reason in lines(plan.feature(URLS).changes)} == {
+        ("Past", None, "gone"),
+        ("Gone", None, "gone"),
+    }
     links = [path for _, path in site.requests if path.endswith("/links")]
     assert len(links) == len(set(links)) == 4
 
@@ -418,10 +424,10 @@ def test_pages_that_cannot_be_read_leave_their_urls_unknown(site: Site, answer: 
     after = tree()
     section(after, 1)["path"] = "product"
     plan = planned(site, after)
-    assert [(change.before, change.after) for change in plan.urls if change.reason is UrlReason.UNKNOWN] == [
+    assert [(change.before, change.after) for change in plan.feature(URLS).changes if change.reason is UrlReason.UNKNOWN] == [
         ("http://127.0.0.1/published/docs/use/v1/**", "http://127.0.0.1/published/docs/product/v1/**")
     ]
-    assert {title for title, *_, reason in lines(plan.urls) if reason == "moved"} == {"Install", "Linux", "Run"}
+    assert {title for title, *_, reason in lines(plan.feature(URLS).changes) if reason == "moved"} == {"Install", "Linux", "Run"}
     assert "acme/space/old: its pages could not be read, so their URLs are unknown" in "\n".join(plan.notes)
     assert "all URLs: /use/** -> /product/** (acme/space/old; its pages could not be read)" in said(plan)
 
@@ -431,7 +437,7 @@ def test_a_path_that_only_the_service_knows_makes_the_urls_unknown(site: Site) -
     after["sites"]["other"] = {"title": "Other", "published": True, "visibility": "public", "structure": section(after, 2)["spaces"]}
     del after["sites"]["docs"]["structure"][2]
     plan = planned(site, after)
-    assert {(before, reason) for _, before, _, reason in lines(plan.urls)} >= {("/more/faq/why", "unknown")}
+    assert {(before, reason) for _, before, _, reason in lines(plan.feature(URLS).changes)} >= {("/more/faq/why", "unknown")}
     assert "a URL that only the service knows" in said(plan)
 
 
@@ -466,7 +472,7 @@ def test_a_section_at_whose_url_a_variant_of_the_default_section_answers_does_no
     del after["sites"]["docs"]["structure"][1]
     plan = planned(site, after)
     assert {str(line.address) for line in plan.broken} == {"acme/site/docs/site-space/use", "acme/site/docs/site-space/old"}
-    assert "/use" not in {before for _, before, _, _ in lines(plan.urls)}
+    assert "/use" not in {before for _, before, _, _ in lines(plan.feature(URLS).changes)}
 
 
 def test_a_url_that_the_service_composes_in_another_way_is_known_as_long_as_nothing_in_it_changes(site: Site) -> None:
@@ -518,7 +524,7 @@ def test_what_more_than_ten_groups_have_is_counted(site: Site) -> None:
     site.reorganize({"acme": before})
     site.apply()
     plan = planned(site, after)
-    assert len(plan.url_groups) == 12
+    assert len(plan.feature(URLS).groups) == 12
     assert "2 more groups with 12 URLs: the JSON report has all of them" in said(plan)
 
 

@@ -13,6 +13,7 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl, SiteUrls
+from reconciler.features.urls.model.planned import REDIRECTS, URLS
 from reconciler.features.urls.model.redirects import DeadUrls, RedirectFile, RedirectFormat, RedirectPlan
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import between, with_redirects
@@ -139,8 +140,8 @@ def test_a_plan_has_the_files_that_differ_and_nothing_once_they_are_written(tmp_
     assert (plan.pending, plan.empty) == (True, False)
     apply_files(folder, plan)
     again = planned(loaded(folder, urls), ())
-    assert again.redirects is not None
-    assert (again.redirects.written, again.redirects.dead, again.pending) == ((), (), False)
+    assert again.feature(REDIRECTS) is not None
+    assert (again.feature(REDIRECTS).written, again.feature(REDIRECTS).dead, again.pending) == ((), (), False)
     rows = list(csv.reader((folder / "redirects/docs.csv").open()))
     assert rows == [
         ["from", "to", "status", "by"],
@@ -153,8 +154,8 @@ def test_the_next_reorganization_rewrites_the_redirects_of_the_first(tmp_path: P
     folder = tmp_path / "p"
     apply_files(folder, planned(loaded(folder, ALL), changed(("/a", "/b"))))
     plan = planned(loaded(folder, ALL), changed(("/b", "/c")))
-    assert plan.redirects is not None
-    numbers = {(file.added, file.changed, file.removed) for file in plan.redirects.files}
+    assert plan.feature(REDIRECTS) is not None
+    numbers = {(file.added, file.changed, file.removed) for file in plan.feature(REDIRECTS).files}
     assert numbers == {(1, 1, 0)}
     apply_files(folder, plan)
     urls = load(folder, kinds()).desired.urls
@@ -174,8 +175,8 @@ def test_the_port_of_a_sandbox_does_not_count(tmp_path: Path) -> None:
     apply_files(folder, planned(loaded(folder, ALL), first, root="http://127.0.0.1:4001/docs"))
     before = loaded(folder, ALL).desired.urls
     plan = planned(loaded(folder, ALL), second, root="http://127.0.0.1:4002/docs")
-    assert plan.redirects is not None
-    assert {(file.added, file.changed, file.removed) for file in plan.redirects.files} == {(1, 1, 0)}
+    assert plan.feature(REDIRECTS) is not None
+    assert {(file.added, file.changed, file.removed) for file in plan.feature(REDIRECTS).files} == {(1, 1, 0)}
     apply_files(folder, plan)
     text = (folder / "redirects/docs.csv").read_text()
     assert (text.count("http://127.0.0.1/docs/c"), "127.0.0.1:" in text) == (2, False)
@@ -198,7 +199,7 @@ def test_redirects_that_are_no_longer_needed_leave_an_empty_file(tmp_path: Path)
     assert files(plan)["redirects/docs.csv"] == "from,to,status,by\n"
     assert "location" not in files(plan)["redirects/docs.nginx.conf"]
     apply_files(folder, plan)
-    assert planned(loaded(folder, ALL), ()).redirects == RedirectPlan()
+    assert planned(loaded(folder, ALL), ()).feature(REDIRECTS) == RedirectPlan()
 
 
 def test_a_file_without_wildcards_is_as_good_as_one_with_them(tmp_path: Path) -> None:
@@ -207,12 +208,12 @@ def test_a_file_without_wildcards_is_as_good_as_one_with_them(tmp_path: Path) ->
     assert files(plan)["redirects/docs/_redirects"].count("\n") == 2, "one line for all of them"
     assert files(plan)["redirects/docs.csv"].count("/use/") == 6, "the table has each URL"
     apply_files(tmp_path / "p", plan)
-    assert plan.redirects is not None
-    (single,) = texts("docs", RedirectFormat.NETLIFY, plan.redirects.redirects, host="docs.acme.example")
+    assert plan.feature(REDIRECTS) is not None
+    (single,) = texts("docs", RedirectFormat.NETLIFY, plan.feature(REDIRECTS).redirects, host="docs.acme.example")
     assert (single.text.count("/use/"), "*" in single.text) == (6, False)
     (tmp_path / "p/redirects/docs/_redirects").write_text(single.text)
     again = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), ())
-    assert again.redirects == RedirectPlan(), "a file with a line for each is as good, as long as its redirects are the same"
+    assert again.feature(REDIRECTS) == RedirectPlan(), "a file with a line for each is as good, as long as its redirects are the same"
     more = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), changed(("/v1/x", "/v2/x")))
     assert files(more)["redirects/docs/_redirects"].count("/use/") == 1, "once a redirect differs, it is written with wildcards"
 
@@ -221,7 +222,7 @@ def test_a_file_without_wildcards_is_as_good_as_one_with_them(tmp_path: Path) ->
 def test_a_wildcard_is_written_only_where_every_url_is_known(tmp_path: Path, unknown: str) -> None:
     project = loaded(tmp_path / "p", {"redirects": ["netlify"]})
     plan = planned(project, changed(*((f"/use/{name}", f"/product/{name}") for name in "abcdef")))
-    now = plan.site_urls.answering_after
+    now = plan.feature(URLS).answering_after
     assert now is not None
     after = {
         "a page that only some readers know": replace(now, restricted={f"{ROOT}/use/secret": frozenset({"p9"})}),
@@ -251,7 +252,7 @@ def test_a_fleet_writes_no_files_and_says_so(tmp_path: Path) -> None:
     assert project.desired.urls is not None
     desired = replace(project.desired, urls=replace(project.desired.urls, writes=False))
     plan = planned(replace(project, desired=desired), changed(("/a", "/b")))
-    assert plan.redirects == RedirectPlan()
+    assert plan.feature(REDIRECTS) == RedirectPlan()
     assert "not written" in plan.notes[0]
 
 
@@ -289,7 +290,7 @@ def test_urls_that_nothing_answers(tmp_path: Path, guards: Any, urls: Any, allow
 
 def test_ignored_dead_urls_are_not_shown(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", ALL, guards={"deadUrls": "ignore"})
-    assert planned(project, changed(("/a", None))).redirects == RedirectPlan()
+    assert planned(project, changed(("/a", None))).feature(REDIRECTS) == RedirectPlan()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.features.urls.model.pages import UrlReason
+from reconciler.features.urls.model.planned import URLS
 from tests.features.urls.reorganization import Site, result_of
 from tests.features.urls.worlds import crawled, reorganized, seed_of, world
 from tests.proofs import costly, spread
@@ -52,7 +53,7 @@ def test_what_a_crawler_gets_before_and_after_is_what_the_plan_says(tmp_path: Pa
     known = {*org.served(readers)}
     org.reorganize(*reorganized(first, chance, 4))
     plan = org.urls().plan
-    named = {url for change in plan.urls for url in (change.before, change.after) if url is not None}
+    named = {url for change in plan.feature(URLS).changes for url in (change.before, change.after) if url is not None}
     with serving(org.db) as base:
         before = crawled(base, known | named, org.roots(readers))
     org.apply()
@@ -60,9 +61,9 @@ def test_what_a_crawler_gets_before_and_after_is_what_the_plan_says(tmp_path: Pa
     with serving(org.db) as base:
         after = crawled(base, known | named | {*org.served(later)}, org.roots(later))
     expected = dict(before)
-    for change in plan.urls:
+    for change in plan.feature(URLS).changes:
         if change.before is not None:
             assert expected.pop(change.before) == change.title
-    expected |= {change.after: change.title for change in plan.urls if change.after is not None}
-    assert {change.reason for change in plan.urls} - {UrlReason.NEW}
+    expected |= {change.after: change.title for change in plan.feature(URLS).changes if change.after is not None}
+    assert {change.reason for change in plan.feature(URLS).changes} - {UrlReason.NEW}
     assert after == expected

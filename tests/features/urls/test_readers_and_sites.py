@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.redirects.planned import with_redirects
 from tests.cli.conftest import Cli
 from tests.features.urls.projects import ROOT, changed, files, loaded, planned
@@ -136,7 +137,7 @@ def test_a_wildcard_is_about_a_host_of_the_ledger_alone(tmp_path: Path) -> None:
 def test_no_wildcard_is_written_above_or_below_what_nobody_listed(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", {"redirects": ["netlify"]})
     plan = planned(project, changed(*((f"/use/all/{name}", f"/product/{name}") for name in "abcdef")))
-    after = plan.site_urls.answering_after
+    after = plan.feature(URLS).answering_after
     assert after is not None
     for closed, grouped in ((), True), ((f"{ROOT}/use",), False), ((f"{ROOT}/use/all/x",), False), ((f"{ROOT}/used",), True):
         limited = with_redirects(project.desired, plan, after=replace(after, closed=frozenset(closed)))

@@ -165,8 +165,7 @@ class SiteUrls:
 
     `names`: the addresses of spaces and sites. `titles`: of spaces. `created`: spaces that the plan creates, whose pages nobody knows yet.
     `secret`: the URLs that end and are not shown. `readable_before`, `readable_after`: whatever anybody can read at a URL, in any site,
-    also by a condition; `is_open` there means: without signing in. Empty where no redirect depends on it. `answering_before`,
-    `answering_after`: the URLs of those, None as long as no page was read for them.
+    also by a condition; `is_open` there means: without signing in. Empty where no redirect depends on it.
     """
 
     before: tuple[Variant, ...] = ()
@@ -177,5 +176,3 @@ class SiteUrls:
     secret: tuple[PageChange, ...] = ()
     readable_before: tuple[Variant, ...] = ()
     readable_after: tuple[Variant, ...] = ()
-    answering_before: AnsweringUrls | None = None
-    answering_after: AnsweringUrls | None = None

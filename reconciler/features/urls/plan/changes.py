@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.features.urls.model.pages import AnsweringUrls, Page, PageChange, PageTree, PageUrl, SiteUrls, UrlReason, Variant
+from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
 from reconciler.features.urls.plan.variants import quoted
 from reconciler.features.urls.redirects.required import recorded_url
@@ -55,16 +56,17 @@ def with_urls(plan: Plan, trees: Trees) -> Plan:
         return plan
     unread = ((plan.site_urls.names[key], why) for key, why in sorted(trees.items()) if isinstance(why, str))
     notes = (f"{address}: its pages could not be read, so their URLs are unknown: {why}" for address, why in unread)
-    return replace(plan, urls=urls, url_groups=grouped(plan.site_urls, urls), notes=(*plan.notes, *notes))
+    said = replace(plan.feature(URLS), changes=urls, groups=grouped(plan.site_urls, urls))
+    return replace(plan, notes=(*plan.notes, *notes)).saying(URLS, said)
 
 
 def dead_pages(plan: Plan) -> dict[Key, dict[str, str]]:
     """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them; under "" its own title where
     nothing of it answers."""
     keys = {address: key for key, address in plan.site_urls.names.items()}
-    alive = {(change.space, change.page) for change in plan.urls if change.after is not None}
+    alive = {(change.space, change.page) for change in plan.feature(URLS).changes if change.after is not None}
     dead: dict[Key, dict[str, str]] = {}
-    for change in plan.urls:
+    for change in plan.feature(URLS).changes:
         if change.page is not None and change.space is not None and change.reason in ENDING and (change.space, change.page) not in alive:
             dead.setdefault(keys[change.space], {})[change.page] = change.title
     shown = {variant.space for variant in plan.site_urls.after}
@@ -132,7 +134,7 @@ def with_answering(plan: Plan, trees: Trees) -> Plan:
     urls = plan.site_urls
     before = answering(urls.readable_before, urls, trees)
     after = before if urls.readable_after == urls.readable_before else answering(urls.readable_after, urls, trees)
-    return replace(plan, site_urls=replace(urls, answering_before=before, answering_after=after))
+    return plan.saying(URLS, replace(plan.feature(URLS), answering_before=before, answering_after=after))
 
 
 # -- which pages must be known ---------------------------------------------------------------------------------------------------------

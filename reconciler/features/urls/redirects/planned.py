@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from reconciler.address import Address
 from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, UrlReason
+from reconciler.features.urls.model.planned import REDIRECTS, URLS
 from reconciler.features.urls.model.redirects import (
     DeadUrl,
     DeadUrls,
@@ -64,7 +65,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     if not desired.judges_urls:
         return plan
     settings = desired.urls or UrlSettings()
-    before, then = plan.site_urls.answering_before or AnsweringUrls(), after or plan.site_urls.answering_after or AnsweringUrls()
+    before, then = plan.feature(URLS).answering_before or AnsweringUrls(), after or plan.feature(URLS).answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
     result = _redirection(settings, plan, recorded.moves, former, then, roots)
@@ -73,22 +74,22 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     named, past = (
         tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in urls if shown) for urls in (dead, ended)
     )
-    predicted = {recorded_url(change.after) for change in plan.urls if change.after is not None}
+    predicted = {recorded_url(change.after) for change in plan.feature(URLS).changes if change.after is not None}
     public = {*former, *then.public, *then.restricted, *predicted}
     unlisted = {*then.closed, *then.created, *then.unread, *(url.removesuffix(ANY) for url in predicted if url.endswith(ANY))}
     sites = {past.site for past in former.values()}
     redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
     if not settings.writes and redirects.files:
-        return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
-    return replace(plan, redirects=redirects)
+        return replace(plan, notes=(*plan.notes, UNWRITTEN)).saying(REDIRECTS, replace(redirects, files=()))
+    return plan.saying(REDIRECTS, redirects)
 
 
 def patterns_of_dead(plan: Plan, dead: Collection[DeadUrl]) -> list[str]:
     """Patterns for `urls.gone` and `--allow-dead-urls` that name these URLs, which the plan ends, and none that lives after it or may live
     again."""
-    after, redirects = plan.site_urls.answering_after or AnsweringUrls(), plan.redirects or RedirectPlan()
-    new = [recorded_url(change.after) for change in plan.urls if change.after is not None]
+    after, redirects = plan.feature(URLS).answering_after or AnsweringUrls(), plan.feature(REDIRECTS) or RedirectPlan()
+    new = [recorded_url(change.after) for change in plan.feature(URLS).changes if change.after is not None]
     lines = [recorded_url(redirect.source) for redirect in redirects.redirects if redirect.target is not None]
     others = [url.url for url in (*redirects.dead, *redirects.ended) if url not in dead]
     kept = {*after.public, *after.restricted, *new, *lines, *others}
@@ -104,12 +105,16 @@ def _roots(plan: Plan, former: Mapping[str, FormerUrl], before: AnsweringUrls, a
         if past.site not in before.roots:
             of_site[past.site].append(url)
     roots = {**after.roots, **{site: common_root(urls) for site, urls in of_site.items()}, **before.roots}
-    return roots | {group.site: recorded_url(group.root) for group in plan.url_groups if group.root}
+    return roots | {group.site: recorded_url(group.root) for group in plan.feature(URLS).groups if group.root}
 
 
 def _left(plan: Plan) -> list[PageChange]:
     """The changes after which the page of a URL is no longer there; without secret URLs."""
-    return [change for change in plan.urls if change.before is not None and "://" in change.before and change.before != change.after]
+    return [
+        change
+        for change in plan.feature(URLS).changes
+        if change.before is not None and "://" in change.before and change.before != change.after
+    ]
 
 
 def _moves(changes: Iterable[PageChange]) -> Moves:

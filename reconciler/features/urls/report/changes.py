@@ -14,6 +14,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.urls.model.pages import UrlGroup, UrlReason
+from reconciler.features.urls.model.planned import URLS, PlannedUrls
 from reconciler.model import Plan
 from reconciler.report.layout import Span, Style
 from reconciler.report.sheet import Harm, SheetLine
@@ -35,18 +36,19 @@ WORDS: Final = {UrlReason.GONE: "ends", UrlReason.SHADOWED: "ends", UrlReason.UN
 def url_lines(plan: Plan) -> dict[str, list[SheetLine]]:
     """The lines about URLs of pages by the address of the site; those about links are below the last site."""
     lines: dict[str, list[SheetLine]] = {}
-    for group in plan.url_groups[:GROUPS]:
+    planned = plan.feature(URLS)
+    for group in planned.groups[:GROUPS]:
         lines.setdefault(str(group.site), []).append(_group_line(group))
-    if plan.url_groups:
-        last = lines[str(plan.url_groups[min(len(plan.url_groups), GROUPS) - 1].site)]
-        rest = plan.url_groups[GROUPS:]
+    if planned.groups:
+        last = lines[str(planned.groups[min(len(planned.groups), GROUPS) - 1].site)]
+        rest = planned.groups[GROUPS:]
         if rest:
             urls = sum(group.urls for group in rest)
             more = f"{count(len(rest), 'more group')} with {count(urls, 'URL')}: the JSON report has all of them"
             last.append(SheetLine(Style.DELETE, "!", "and", more, id=ID, harm=Harm.DEAD_URL))
-        if plan.linking:
-            names = [f'"{page.title}" ({page.space})' for page in plan.linking]
-            last.append(SheetLine(Style.DIM, " ", "", f"{linking(plan)}: {listed(names, LINKING)}"))
+        if planned.linking:
+            names = [f'"{page.title}" ({page.space})' for page in planned.linking]
+            last.append(SheetLine(Style.DIM, " ", "", f"{linking(planned)}: {listed(names, LINKING)}"))
     return lines
 
 
@@ -87,22 +89,23 @@ def _objects(addresses: Collection[Address]) -> str:
     return listed([count(number, kind) for kind, number in kinds.items()], len(kinds))
 
 
-def linking(plan: Plan) -> str:
+def linking(planned: PlannedUrls) -> str:
     """`23 pages in 4 spaces link to pages that end`."""
-    pages, spaces = count(len(plan.linking), "page"), _objects({page.space for page in plan.linking})
-    return f"{pages} in {spaces} {'links' if len(plan.linking) == 1 else 'link'} to pages that end"
+    pages, spaces = count(len(planned.linking), "page"), _objects({page.space for page in planned.linking})
+    return f"{pages} in {spaces} {'links' if len(planned.linking) == 1 else 'link'} to pages that end"
 
 
 def numbers(plan: Plan) -> str:
     """`237 URLs of pages`; "" if no URL ends."""
-    urls = sum(group.urls for group in plan.url_groups)
+    urls = sum(group.urls for group in plan.feature(URLS).groups)
     return f"{count(urls, 'URL')} of pages" if urls else ""
 
 
 def page_sentences(plan: Plan) -> Iterator[Span]:
     """What that means for readers."""
     urls = Counter[str]()
-    for group in plan.url_groups:
+    planned = plan.feature(URLS)
+    for group in planned.groups:
         ends = group.reason in (UrlReason.GONE, UrlReason.SHADOWED)
         urls[("answers" if group.after is not None else "ends") if ends else group.reason] += group.urls
     parts: list[str] = []
@@ -113,5 +116,5 @@ def page_sentences(plan: Plan) -> Iterator[Span]:
             parts.append(f"{number} {one if urls[word] == 1 else many}")
     if parts:
         yield Span(Style.DELETE, f"{listed(parts, len(parts))}.")
-    if plan.linking:
-        yield Span(Style.DELETE, f"{linking(plan)}.")
+    if planned.linking:
+        yield Span(Style.DELETE, f"{linking(planned)}.")

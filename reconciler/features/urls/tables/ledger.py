@@ -81,11 +81,6 @@ def moves_data(moves: Moves) -> dict[str, Any]:
     return {MOVES: {url: [str(site), to] for url, (site, to) in sorted(moves.items())}} if moves else {}
 
 
-def write_moves(connection: Connection, state: int, run: str, moves: Moves) -> None:
-    """Let a run that is under way remember which URLs it moves."""
-    connection.run(_SUMMARY, state=state, run=run, text=to_json(moves_data(moves), WHAT))
-
-
 def forget_moves(connection: Connection, state: int) -> None:
     """Forget the moves of all runs: the files have them."""
     for row in connection.rows(_MOVING, state=state):
