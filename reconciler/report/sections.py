@@ -51,7 +51,8 @@ HEADINGS: Final = {
 class PlanSection:
     """What one feature says of a plan. `document`: with how many URLs it may list, None for the usual number. `deletions`: sentences that
     stand behind those about deletions. `to_do`, `broken`, `troubles`: what the summary counts, "" for nothing; `broken` after the published
-    URLs that break. `written`: files that an apply writes, for its question. `notes`: sentences below everything."""
+    URLs that break. `written`: files that an apply writes, for its question. `notes`: sentences below everything. `since`: what a plan says
+    more than a saved document of an earlier one, as a sentence."""
 
     entries: Callable[[Plan], Iterable[EntryPart]]
     document: Callable[[Plan, int | None], Mapping[str, Any]]
@@ -63,6 +64,7 @@ class PlanSection:
     broken: Callable[[Plan], str] = lambda plan: ""
     troubles: Callable[[Plan], str] = lambda plan: ""
     notes: Callable[[Plan], Iterable[str]] = lambda plan: ()
+    since: Callable[[Mapping[str, Any], Plan], str] = lambda document, plan: ""
 
 
 SECTIONS: Final[Seam[PlanSection]] = Seam("what features say in the report of a plan")

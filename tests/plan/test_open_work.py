@@ -11,8 +11,8 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client.answers import Answer, WholeList
-from reconciler.features.work.model import OpenWork, WorkEffect, WorkItem, WorkSort
-from reconciler.features.work.plan import Loss, counted_sort, joined, losses, moment, number_of, unfinished, with_open_work, work_since
+from reconciler.features.work.model import OPEN_WORK, OpenWork, PlannedWork, WorkEffect, WorkItem, WorkSort
+from reconciler.features.work.plan import Loss, counted_sort, joined, losses, moment, unfinished, with_open_work
 from reconciler.features.work.read import open_work
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Actual, Change, Delta, Exposure, Guards, Observed, Plan, Position
@@ -20,6 +20,7 @@ from reconciler.model.plan import Cause
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
+from reconciler.resource.open_work import more_work, number_of
 from reconciler.text.names import age
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -162,8 +163,8 @@ def test_two_sorts_with_one_noun_are_one() -> None:
 
 def test_only_more_work_than_before_came_since() -> None:
     before, more = {"comments": 1, "changeRequestsOpen": 2}, {"comments": 2, "changeRequestsOpen": 1}
-    assert work_since(SPACE, before, more) == "open comments were 1 and are now 2"
-    assert work_since(SPACE, more, more) == work_since(SPACE, {}, more) == work_since(SPACE, before, {}) == ""
+    assert more_work(SPACE.counted, before, more) == "open comments were 1 and are now 2"
+    assert more_work(SPACE.counted, more, more) == more_work(SPACE.counted, {}, more) == more_work(SPACE.counted, before, {}) == ""
 
 
 @dataclass
@@ -216,31 +217,31 @@ def planned(guards: Guards, effect: WorkEffect = WorkEffect.DELETE, number: int 
 
 
 def test_what_is_unknown_is_shown_and_refuses_nothing() -> None:
-    (work,) = planned(Guards(), number=None).open_work
+    (work,) = planned(Guards(), number=None).feature(OPEN_WORK).works
     assert (work.blocks, work.asked, work.consents) == (True, False, ())
 
 
 def test_a_continued_run_is_not_asked_again_for_the_same_work() -> None:
     plan = planned(Guards())
-    (work,) = plan.open_work
+    (work,) = plan.feature(OPEN_WORK).works
     assert work.asked
-    (again,) = planned(Guards(), consents=frozenset(plan.consents)).open_work
+    (again,) = planned(Guards(), consents=frozenset(plan.consents)).feature(OPEN_WORK).works
     assert (again.blocks, again.asked) == (True, False)
-    (more,) = planned(Guards(), number=2, consents=frozenset(plan.consents)).open_work
+    (more,) = planned(Guards(), number=2, consents=frozenset(plan.consents)).feature(OPEN_WORK).works
     assert more.asked, "there is more of it"
 
 
 def test_an_age_does_not_make_another_plan() -> None:
     plan, later = planned(Guards()), datetime(2027, 1, 1, tzinfo=UTC)
     loss = Loss(Address.parse("acme/space/a"), SPACE, space(), WorkEffect.DELETE)
-    assert with_open_work(Plan("p", None), [loss], {loss.key: plan.open_work[0].sorts}, Guards(), frozenset(), later) == plan
+    assert with_open_work(Plan("p", None), [loss], {loss.key: plan.feature(OPEN_WORK).works[0].sorts}, Guards(), frozenset(), later) == plan
 
 
 def test_a_title_of_many_lines_is_one_line_and_long_ones_are_cut() -> None:
     item = WorkItem("c1", "first\n\nsecond " + "x" * 200, "Ada\nLovelace", datetime(2026, 11, 24, 12, tzinfo=UTC))
     work = OpenWork(Address.parse("acme/space/a"), "space", WorkEffect.DELETE, (WorkSort("open comment", 1, (item,)),), blocks=True)
     deleted = change("a", "spc_1", Action.DELETE, before=Position(None))
-    text = plain(sheet_text(plan_sheet(Plan("p", None, changes=(deleted,), open_work=(work,), ages_at=NOW)), width=400))
+    text = plain(sheet_text(plan_sheet(Plan("p", None, changes=(deleted,)).saying(OPEN_WORK, PlannedWork((work,), NOW))), width=400))
     line = next(line for line in text.splitlines() if "contains" in line)
     assert "Ada Lovelace, 2 days old)" in line
     assert "…" in line

@@ -21,6 +21,7 @@ from hypothesis import Phase, given, settings
 from reconciler.address import Address
 from reconciler.errors import Locked, Refused, StateError, UsageError
 from reconciler.features.urls.model.pages import Page, PageTree
+from reconciler.features.urls.tables import kept as stored
 from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
 from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.connection import Connection, SqliteConnection
@@ -54,8 +55,8 @@ def fill(store: Store) -> Store:
     with store.lease(**WHO) as journal:
         journal.remember(bind=[binding(), binding(START, place=Position(at("acme"), 1), protected=True)])
         journal.remember_rules(Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"})))
-        journal.keep_trees({TREE: PageTree("rev_0", (Page("pag_1", "Old", "old"),))})
-        journal.keep_trees({TREE: KEPT, ("space", "spc_2"): "not for you", ("space", "spc_3"): PageTree("")})
+        stored.keep_trees(journal, {TREE: PageTree("rev_0", (Page("pag_1", "Old", "old"),))})
+        stored.keep_trees(journal, {TREE: KEPT, ("space", "spc_2"): "not for you", ("space", "spc_3"): PageTree("")})
         done, failed, doubtful, _ = journal.intend([intent(), intent(), intent(LEGACY), intent(LEGACY, writes={"a": None})])
         journal.settle([IntentEnding(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])
         journal.settle([IntentEnding(failed.id, "failed", "no"), IntentEnding(doubtful.id, "in-doubt", "who knows")])
@@ -97,13 +98,13 @@ def test_the_newest_tree_of_each_object_is_kept_and_carried(
     store: Store, elsewhere: Store, open_store: OpenStore, scope: StateScope
 ) -> None:  # fmt: skip
     kept = {TREE: KEPT}
-    assert fill(store).page_trees([TREE, ("space", "spc_2"), ("space", "spc_3")]) == kept
+    assert stored.page_trees(fill(store), [TREE, ("space", "spc_2"), ("space", "spc_3")]) == kept
     push(elsewhere, document(store))
-    assert elsewhere.page_trees([TREE]) == kept
+    assert stored.page_trees(elsewhere, [TREE]) == kept
     renamed = open_store(replace(scope, project=f"{scope.project}-renamed"))
     with renamed.renaming(scope, who="ada", command="state mv") as journal:
         journal.rename()
-    assert renamed.page_trees([TREE]) == kept
+    assert stored.page_trees(renamed, [TREE]) == kept
 
 
 def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewhere: Store) -> None:
@@ -183,7 +184,7 @@ def test_a_document_of_any_moment_of_a_run_is_refused_once_the_run_has_recorded_
         actions = (
             lambda: journal.consented(()),
             lambda: journal.carry_out("digest"),
-            lambda: journal.keep_trees({TREE: KEPT}),
+            lambda: stored.keep_trees(journal, {TREE: KEPT}),
             lambda: journal.settle([IntentEnding(first.id, "in-doubt")]),
             lambda: journal.settle([IntentEnding(first.id, "done", bind=(binding(START),))]),
             lambda: journal.intend([intent(LEGACY)]),
@@ -326,7 +327,7 @@ def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dum
         )
         assert store.digest_key() == bytes(range(32))
         kept = PageTree("rev_1", (Page("pag_1", "Install", "install"),))
-        assert store.page_trees([("space", "spc_1")]) == ({("space", "spc_1"): kept} if int(dump.stem) >= 9 else {})
+        assert stored.page_trees(store, [("space", "spc_1")]) == ({("space", "spc_1"): kept} if int(dump.stem) >= 9 else {})
 
 
 @pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")

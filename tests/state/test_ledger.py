@@ -12,6 +12,7 @@ from reconciler.address import Address
 from reconciler.features.urls.model.ledger import CLOSED, SiteLedger
 from reconciler.features.urls.model.pages import PageUrl
 from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls
+from reconciler.features.urls.tables import kept
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
@@ -33,13 +34,13 @@ def site(digest: str, pages: Mapping[str, str] | None, *, of: Address = DOCS) ->
 def recorded(store: Store, sites: Mapping[Address, SiteLedger], *gone: Address, commit: str | None = None) -> tuple[str, int]:
     """The run that records these, and how many URLs began or ended."""
     with store.lease(**WHO) as journal:
-        number = journal.record_urls(sites, gone)
+        number = kept.record_urls(journal, sites, gone)
         journal.finish(exit_code=0, summary={"commit": commit} if commit else {})
     return journal.run, number
 
 
 def paths(store: Store, *, ended: bool = False, of: str | None = None) -> list[str]:
-    return [record.url.removeprefix(ROOT) for record in store.urls(site=of, ended=ended)]
+    return [record.url.removeprefix(ROOT) for record in kept.urls(store, site=of, ended=ended)]
 
 
 def test_a_run_records_what_began_and_what_ended(store: Store) -> None:
@@ -47,25 +48,25 @@ def test_a_run_records_what_began_and_what_ended(store: Store) -> None:
     assert (number, paths(store)) == (3, ["/a", "/b", "/c"])
     second, number = recorded(store, {DOCS: site("2", {"/a": "p1", "/x": "p2"})}, commit="c" * 40)
     assert (number, paths(store), paths(store, ended=True)) == (3, ["/a", "/x"], ["/b", "/c"])
-    moved, gone = store.url_history(f"{ROOT}/b"), store.url_history(f"{ROOT}/c")
+    moved, gone = kept.url_history(store, f"{ROOT}/b"), kept.url_history(store, f"{ROOT}/c")
     assert [(record.run, record.ender) for record in moved.records] == [(first, second)]
     assert ([record.url for record in moved.now], moved.commit) == ([f"{ROOT}/x"], "c" * 40)
     assert ([record.ender for record in gone.records], gone.now) == ([second], ())
-    assert store.url_history(f"{ROOT}/never").records == ()
+    assert kept.url_history(store, f"{ROOT}/never").records == ()
 
 
 def test_a_url_remembers_every_page_that_it_had(store: Store) -> None:
     runs = [
         recorded(store, {DOCS: site(str(number), pages)})[0] for number, pages in enumerate(({"/a": "p1"}, {}, {"/a": "p2"}, {"/b": "p2"}))
     ]
-    history = store.url_history(f"{ROOT}/a")
+    history = kept.url_history(store, f"{ROOT}/a")
     assert [(record.page, record.run, record.ender) for record in history.records] == [("p2", runs[2], runs[3]), ("p1", runs[0], runs[1])]
     assert [record.url for record in history.now] == [f"{ROOT}/b"]
 
 
 def test_an_unchanged_site_writes_nothing(store: Store) -> None:
     recorded(store, {DOCS: site("1", {"/a": "p1"})})
-    assert store.url_digests() == {DOCS: "1"}
+    assert kept.url_digests(store) == {DOCS: "1"}
     _, number = recorded(store, {DOCS: site("1", None)})
     assert (number, paths(store)) == (0, ["/a"])
 
@@ -74,33 +75,33 @@ def test_a_site_that_is_no_longer_published_ends_its_urls_alone(store: Store) ->
     recorded(store, {DOCS: site("1", {"/a": "p1"}), BLOG: site("1", {"/n": "p9"}, of=BLOG)})
     recorded(store, {DOCS: site("2", {"/a": "p1", "/n": "p9"})}, BLOG)
     assert (paths(store), paths(store, ended=True)) == (["/a", "/n"], ["/n"])
-    assert store.url_digests() == {DOCS: "2", BLOG: CLOSED}
+    assert kept.url_digests(store) == {DOCS: "2", BLOG: CLOSED}
     assert (paths(store, of="acme/site/blog", ended=True), paths(store, of="acme/site/blog")) == (["/n"], [])
 
 
 def test_a_run_that_may_have_changed_urls_leaves_the_ledger_in_doubt_until_they_are_recorded(store: Store) -> None:
     recorded(store, {DOCS: site("1", {"/a": "p1"})})
-    assert store.recorded_urls() == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")})
+    assert kept.recorded_urls(store) == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")})
     with store.lease(**WHO) as journal:
-        journal.doubt_urls()
-    assert (store.recorded_urls(), store.url_digests()) == (RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")}), {DOCS: ""})
+        kept.doubt_urls(journal)
+    assert (kept.recorded_urls(store), kept.url_digests(store)) == (RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")}), {DOCS: ""})
     recorded(store, {DOCS: site("2", {"/b": "p1"})})
-    assert store.recorded_urls() == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1", False), f"{ROOT}/b": FormerUrl(DOCS, "p1")})
+    assert kept.recorded_urls(store) == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1", False), f"{ROOT}/b": FormerUrl(DOCS, "p1")})
 
 
 def test_moves_are_remembered_until_the_files_of_redirects_have_them(store: Store) -> None:
     first, second = {f"{ROOT}/x": (DOCS, f"{ROOT}/y")}, {f"{ROOT}/y": (DOCS, f"{ROOT}/z"), f"{ROOT}/old": (DOCS, None)}
     with store.lease(**WHO) as journal:
-        journal.remember_moves(first)  # and is killed
-    assert store.recorded_urls() == RecordedUrls(moves=first)
+        kept.remember_moves(journal, first)  # and is killed
+    assert kept.recorded_urls(store) == RecordedUrls(moves=first)
     with store.lease(**WHO) as journal:
-        journal.remember_moves(second)
+        kept.remember_moves(journal, second)
         journal.finish(exit_code=0, summary={"done": 1})
-    assert store.recorded_urls().moves == {**first, **second}
+    assert kept.recorded_urls(store).moves == {**first, **second}
     with store.lease(**WHO) as journal:
-        journal.forget_moves()
+        kept.forget_remembered_moves(journal)
         journal.finish(exit_code=0, summary={})
-    assert not store.recorded_urls()
+    assert not kept.recorded_urls(store)
     document = store.pull()
     assert document is not None
     assert [run["summary"] for run in document["runs"] if run["summary"]] == [{"done": 1}]
@@ -127,9 +128,9 @@ def test_pull_and_push_carry_the_ledger(store: Store, open_at: OpenStore, tmp_pa
     elsewhere = open_at(f"sqlite:///{tmp_path}/elsewhere.db")
     with elsewhere.lease(who="ada@desk", command="state push") as journal:
         journal.replace(elsewhere.check(document))
-    assert [*elsewhere.urls(), *elsewhere.urls(ended=True)] == [*store.urls(), *store.urls(ended=True)]
-    assert elsewhere.url_history(f"{ROOT}/b") == store.url_history(f"{ROOT}/b")
-    assert elsewhere.url_digests() == store.url_digests()
+    assert [*kept.urls(elsewhere), *kept.urls(elsewhere, ended=True)] == [*kept.urls(store), *kept.urls(store, ended=True)]
+    assert kept.url_history(elsewhere, f"{ROOT}/b") == kept.url_history(store, f"{ROOT}/b")
+    assert kept.url_digests(elsewhere) == kept.url_digests(store)
 
 
 def test_a_state_that_gets_another_name_keeps_its_ledger(open_at: OpenStore, url: str) -> None:
@@ -139,4 +140,4 @@ def test_a_state_that_gets_another_name_keeps_its_ledger(open_at: OpenStore, url
     recorded(old, {DOCS: site("1", {"/a": "p1"})})
     with new.renaming(former, **WHO) as journal:
         journal.rename()
-    assert (paths(new), new.url_digests()) == (["/a"], {DOCS: "1"})
+    assert (paths(new), kept.url_digests(new)) == (["/a"], {DOCS: "1"})

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 
 import reconciler
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl, SiteUrls
+from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl
+from reconciler.features.urls.model.planned import URLS, PlannedUrls
 from reconciler.model import Action, Plan, Source
 from reconciler.text.redact import LONG, MASK, Mask
 
@@ -74,16 +75,18 @@ def test_data_without_a_secret_is_the_same_object(data: Any) -> None:
 def test_what_no_report_reads_is_not_searched() -> None:
     address = Address(("acme",))
     url = PageUrl(f"https://docs.acme.example/{SECRET}", "pag", SECRET, address, address)
-    urls = SiteUrls(answering_before=AnsweringUrls({url.url: url}))
-    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,), site_urls=urls))
+    urls = PlannedUrls(answering_before=AnsweringUrls({url.url: url}))
+    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,)).saying(URLS, urls))
     assert plan.notes == (MASK,)
-    assert plan.site_urls is urls
+    assert plan.feature(URLS) is urls
 
 
 def test_no_report_reads_the_urls_that_answer() -> None:
     """Their texts are not masked."""
-    modules = (Path(reconciler.__file__).parent / "report").rglob("*.py")
-    assert [module for module in modules if "site_urls" in module.read_text(encoding="utf-8")] == []
+    package = Path(reconciler.__file__).parent
+    modules = [path for folder in ("report", "features/urls/report") for path in (package / folder).rglob("*.py")]
+    hidden = ("site_urls", "answering_before", "answering_after")
+    assert [module for module in modules if any(name in module.read_text(encoding="utf-8") for name in hidden)] == []
 
 
 def test_a_secret_at_the_end_of_a_long_list_of_values_is_masked_each_time() -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.features.urls.model.planned import URLS
 from reconciler.model import Plan
 from reconciler.model.state import ENDS_WORK
 from reconciler.run.stages import Planned
@@ -137,12 +136,6 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         refused |= more or dict.fromkeys(map(str, only), ALONE)
     refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in narrowed and at not in refused}
     return ApprovedPlan(planned, only, refused, new)
-
-
-def more_urls(document: Mapping[str, Any], plan: Plan) -> int:
-    """How many more URLs of pages a fresh plan ends or moves than a saved plan shows: pages were written since."""
-    shown = sum(int(group["urls"]) for group in document.get("urlGroups", ()))
-    return max(0, sum(group.urls for group in plan.feature(URLS).groups) - shown)
 
 
 def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:

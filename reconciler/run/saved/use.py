@@ -15,12 +15,12 @@ from reconciler.errors import StalePlan, UsageError
 from reconciler.model import Outcome, Plan, RecordedRun, SavedPlanCheck, StepStatus
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
-from reconciler.report.words import count
+from reconciler.report.sections import SECTIONS
 from reconciler.run.connection.connecting import ConnectedService
 from reconciler.run.connection.unseen import Unseen
 from reconciler.run.loading import now
 from reconciler.run.operation import Limits, Operation
-from reconciler.run.saved.approval import ApprovedPlan, approve, more_urls
+from reconciler.run.saved.approval import ApprovedPlan, approve
 from reconciler.run.saved.origin import sentence
 from reconciler.run.saved.plan_file import Saved, check, digests_of, plan_inputs, read
 from reconciler.run.stages import Planned, narrow
@@ -216,8 +216,9 @@ class SavedPlanUse:
             self.voice.say("These changes are not in the saved plan and were not applied:")
             self._list(new)
         # Pages are written all the time, so a plan does not become invalid by them; what it ends is a decision that somebody took.
-        if more := more_urls(self.saved.document, self.approval.planned.plan):
-            self.voice.say(f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows.")
+        for section in SECTIONS:
+            if says := section.since(self.saved.document, self.approval.planned.plan):
+                self.voice.say(says)
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)

@@ -12,8 +12,8 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, PageUrl, SiteUrls, UrlGroup, UrlReason
-from reconciler.features.urls.model.planned import REDIRECTS
+from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, PageUrl, UrlGroup, UrlReason
+from reconciler.features.urls.model.planned import REDIRECTS, URLS, PlannedUrls
 from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.required import ANY, recorded_url
@@ -54,7 +54,7 @@ def changed(*moves: tuple[str | None, str | None] | tuple[str | None, str | None
     return tuple(changes)
 
 
-def answering(changes: Collection[PageChange], lines: Collection[Redirect] = (), root: str = ROOT) -> SiteUrls:
+def answering(changes: Collection[PageChange], lines: Collection[Redirect] = (), root: str = ROOT) -> PlannedUrls:
     """What answers before and after these changes: besides their pages one at each URL to which a line leads."""
     ended = tuple((change.before or "").removesuffix("**") for change in changes if (change.before or "").endswith(ANY))
     changes = [change for change in changes if ANY not in (change.before or "") and "://" in (change.before or change.after or "")]
@@ -70,7 +70,7 @@ def answering(changes: Collection[PageChange], lines: Collection[Redirect] = (),
             after.setdefault(recorded_url(change.before), ("shadow", change.site))
     after |= {recorded_url(change.after): (change.page or "", change.site) for change in changes if change.after is not None}
     roots = {SITE: recorded_url(root)}
-    return SiteUrls(answering_before=_urls(before, roots), answering_after=_urls(after, roots))
+    return PlannedUrls(answering_before=_urls(before, roots), answering_after=_urls(after, roots))
 
 
 def _urls(pages: Mapping[str, tuple[str, Address]], roots: Mapping[Address, str]) -> AnsweringUrls:
@@ -84,7 +84,9 @@ def planned(
     changes, settings = tuple(changes), project.desired.urls
     group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
     urls = answering(changes, settings.earlier if settings is not None else (), root)
-    return with_redirects(project.desired, Plan("test", None, urls=changes, url_groups=(group,), site_urls=urls), RecordedUrls(ledger))
+    return with_redirects(
+        project.desired, Plan("test", None).saying(URLS, replace(urls, changes=changes, groups=(group,))), RecordedUrls(ledger)
+    )
 
 
 def files(plan: Plan) -> dict[str, str]:
@@ -104,4 +106,4 @@ def without_texts(plan: Plan) -> Plan:
     """The plan as a reader of its document has it."""
     assert plan.feature(REDIRECTS) is not None
     kept = (replace(file, text="" if file.text is not None else None) for file in plan.feature(REDIRECTS).files)
-    return replace(plan, redirects=replace(plan.feature(REDIRECTS), files=tuple(kept)))
+    return plan.saying(REDIRECTS, replace(plan.feature(REDIRECTS), files=tuple(kept)))

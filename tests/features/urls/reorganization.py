@@ -13,7 +13,7 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.features.urls.model.pages import PageChange, PageTree, UrlReason
+from reconciler.features.urls.model.pages import PageChange, UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.model import StepStatus
 from reconciler.run.operation import EVERYTHING, Operation
@@ -32,15 +32,13 @@ class Site(Org):
     def reorganize(self, trees: Mapping[str, Tree], moved: Collection[tuple[str, str]] = ()) -> None:
         self.write(yaml.safe_dump(project(trees, transfers=list(moved)), allow_unicode=True, sort_keys=False))
 
-    def urls(self, *, kept: Mapping[Key, PageTree] | None = None, only: frozenset[Address] | None = None) -> Planned:
-        """A plan with the URLs of pages, as `plan` makes it. `kept`: the trees that the state has; None for those of its own. `only`: of
-        these addresses; None for all."""
+    def urls(self, *, only: frozenset[Address] | None = None) -> Planned:
+        """A plan with the URLs of pages, as `plan` makes it. `only`: of these addresses; None for all."""
 
         async def run() -> Planned:
             with self.store() as store:
                 async with self.client(Reader) as reader:
-                    trees = store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept}
-                    source, operation = PlanSource(reader, trees), Operation(limits=EVERYTHING).only(only)
+                    source, operation = PlanSource(reader, store), Operation(limits=EVERYTHING).only(only)
                     return await make(source, kinds(), self.load().desired, store.read(), operation)
 
         return asyncio.run(run())

@@ -15,6 +15,7 @@ from reconciler.address import Address
 from reconciler.features.urls.model.pages import PageChange, PageTree, SiteUrls, UrlReason, Variant
 from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
+from reconciler.features.urls.tables import kept
 from reconciler.model import Plan
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
@@ -215,7 +216,7 @@ def test_what_a_new_site_shows_is_unknown_also_where_its_pages_were_read(site: S
     variants = [{"key": "new-use", "space": "use", "path": "x"}]
     section_ = {"section": "new", "title": "New", "path": "new", "default": True, "spaces": variants}
     after["sites"]["new"] = {"title": "New", "published": True, "visibility": "public", "structure": [section_]}
-    unknown = [change for change in planned(site, after).urls if change.reason is UrlReason.UNKNOWN]
+    unknown = [change for change in planned(site, after).feature(URLS).changes if change.reason is UrlReason.UNKNOWN]
     assert [(str(change.site), str(change.space)) for change in unknown] == [("acme/site/new", "acme/space/use")]
 
 
@@ -325,7 +326,7 @@ def test_a_page_that_only_some_readers_can_read_afterwards_has_not_moved_for_tho
     after = tree()
     after["sites"] |= {"internal": before["sites"]["internal"]}
     after["sites"]["docs"]["structure"].pop()
-    changes = lines(planned(site, after).urls)
+    changes = lines(planned(site, after).feature(URLS).changes)
     assert {after_ for _, _, after_, _ in changes} == {None}
     assert {reason for *_, reason in changes} == {"gone"}
 
@@ -334,7 +335,7 @@ def test_a_condition_hides_the_urls_of_its_section(site: Site) -> None:
     after = tree()
     after["sites"]["docs"]["adaptiveContent"] = {"enabled": True}
     section(after, 2)["condition"] = "visitor.claims.staff"
-    assert {before for _, before, _, _ in lines(planned(site, after).urls)} >= {"/more/faq/why", "/more/why", "/more"}
+    assert {before for _, before, _, _ in lines(planned(site, after).feature(URLS).changes)} >= {"/more/faq/why", "/more/why", "/more"}
 
 
 def test_a_new_variant_has_new_urls_and_no_line(site: Site) -> None:
@@ -386,7 +387,7 @@ def test_a_plan_that_changes_no_url_reads_no_page(site: Site) -> None:
     site.plan()
     usual = len(site.requests)
     site.requests.clear()
-    assert planned(site, after).urls == ()
+    assert planned(site, after).feature(URLS).changes == ()
     assert len(site.requests) == usual
 
 
@@ -396,8 +397,8 @@ def test_a_tree_is_kept_by_the_revision_of_its_space(site: Site) -> None:
     reads = trees(site, after)
     assert sorted(reads) == ["spc_old", "spc_start", "spc_use"]
     with site.store() as store, store.lease(who="test", command="apply") as journal:
-        journal.keep_trees(site.urls().trees)
-        journal.keep_trees(site.urls().trees)
+        kept.keep_trees(journal, site.urls().trees)
+        kept.keep_trees(journal, site.urls().trees)
     assert trees(site, after) == []
     template = site.call("POST", "/spaces/spc_use/content/template", {"id": "Refers", "params": {"contentRefs": {}}})
     assert template is None or template
@@ -460,7 +461,7 @@ def test_a_default_variant_may_be_shown_at_its_short_url(site: Site) -> None:
     shown_as(site, {"/use/v2": "/use"})
     after = tree()
     section(after, 1)["path"] = "product"
-    assert ("Run", "/use/v2/run", "/product/v2/run", "moved") in lines(planned(site, after).urls)
+    assert ("Run", "/use/v2/run", "/product/v2/run", "moved") in lines(planned(site, after).feature(URLS).changes)
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
@@ -479,10 +480,10 @@ def test_a_url_that_the_service_composes_in_another_way_is_known_as_long_as_noth
     shown_as(site, {"/use/v1": "/old-versions"})
     after = tree()
     section(after, 2)["path"] = "etc"
-    assert {reason for *_, reason in lines(planned(site, after).urls)} == {"moved"}
+    assert {reason for *_, reason in lines(planned(site, after).feature(URLS).changes)} == {"moved"}
     after = tree()
     section(after, 1)["path"] = "product"
-    urls = lines(planned(site, after).urls)
+    urls = lines(planned(site, after).feature(URLS).changes)
     assert ("Past", "/old-versions/past", None, "unknown") in urls
     assert ("Run", "/use/run", "/product/run", "moved") in urls
 
@@ -535,14 +536,14 @@ def test_the_state_carries_the_trees(site: Site, tmp_path: Path) -> None:
     site.reorganize({"acme": after})
     tree_ = site.urls().trees
     with site.store() as store, store.lease(who="test", command="apply") as journal:
-        journal.keep_trees({**tree_, ("space", "spc_unread"): "refused", ("space", "spc_new"): PageTree("")})
+        kept.keep_trees(journal, {**tree_, ("space", "spc_unread"): "refused", ("space", "spc_new"): PageTree("")})
     with site.store() as store:
         document = store.pull()
         assert document is not None
         assert [entry["id"] for entry in document["trees"]] == ["spc_old", "spc_start", "spc_use"]
         with store.lease(who="test", command="state push") as journal:
             journal.replace(store.check(json.loads(json.dumps(document))), force=True)
-        assert store.page_trees([key]) == {key: tree_[key]}
+        assert kept.page_trees(store, [key]) == {key: tree_[key]}
 
 
 def test_the_word_of_the_kind_names_requests_of_one_object() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from reconciler.features.urls.model.pages import PageChange, UrlReason
-from reconciler.features.urls.model.planned import REDIRECTS
 from reconciler.features.urls.model.redirects import DeadUrl, GoneUrls, Redirect
 from reconciler.features.urls.redirects.required import (
     Wildcard,
@@ -69,7 +68,7 @@ def test_redirects_after(earlier: list[Redirect], moves: list[PageChange], after
     assert rules(*result.redirects) == after
     assert [item.url.removeprefix(ROOT) for item in result.dead] == dead
     again = redirected(result.redirects, [], gone)
-    assert (again.feature(REDIRECTS), again.dead) == (result.redirects, ()), "what is written is read back unchanged"
+    assert (again.redirects, again.dead) == (result.redirects, ()), "what is written is read back unchanged"
 
 
 def test_a_page_that_moves_to_another_site_is_redirected_from_its_own() -> None:

@@ -66,6 +66,14 @@ def _document(plan: Plan, max_urls: int | None) -> Mapping[str, Any]:
     return document
 
 
+def _since(document: Mapping[str, Any], plan: Plan) -> str:
+    shown = sum(int(group["urls"]) for group in document.get("urlGroups", ()))
+    more = sum(group.urls for group in plan.feature(URLS).groups) - shown
+    if more <= 0:
+        return ""
+    return f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows."
+
+
 def _read(document: Mapping[str, Any]) -> FeatureValues:
     groups = tuple(map(_group, document.get("urlGroups", ())))
     linking = tuple(
@@ -89,5 +97,5 @@ def _group(item: Mapping[str, Any]) -> UrlGroup:
 
 SECTION: Final = PlanSection(
     entries=_entries, document=_document, read=_read, sentences=page_sentences, to_do=_to_do, written=_to_write, broken=numbers,
-    troubles=_troubles, notes=_notes,
+    troubles=_troubles, notes=_notes, since=_since,
 )  # fmt: skip
