@@ -19,7 +19,7 @@ from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.sheet import sheet_text
 from tests import browser
-from tests.cli.conftest import Cli, prepared
+from tests.command_line import Cli, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly

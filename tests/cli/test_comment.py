@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from reconciler.features.forges.comment.body import comment_of
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.forges import GitHub
 from tests.features.forges.github import Pull
 from tests.proofs import costly

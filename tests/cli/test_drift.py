@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.documents import valid
 from tests.organizations import SEED
 from tests.proofs import costly

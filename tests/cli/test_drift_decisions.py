@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_drift import PROJECT, edit, ids, rename
+from tests.command_line import Cli, applied_project
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, prepared
 from tests.cli.test_drift import PROJECT, edit, ids
 from tests.cli.test_drift_proposals import BRANCH, git, repository
+from tests.command_line import Cli, prepared
 from tests.contains import assert_contains
 from tests.proofs import costly
 

@@ -22,7 +22,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Declared
 from reconciler.yamltext import line_ends
 from reconciler.yamltext.format import ValueShape, layout
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import costly
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

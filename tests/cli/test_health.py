@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 from tests.harness import Still
 from tests.proofs import costly

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 from tests.harness import Still
 from tests.proofs import proof, tries

@@ -17,7 +17,7 @@ from reconciler.errors import Refused
 from reconciler.links import LinkRefused
 from reconciler.run.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
 from tests import processes
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.edits.proposing import HEAD
 from tests.proofs import costly, tries
 

@@ -9,7 +9,7 @@ import yaml
 
 from reconciler.features.mcp.skill import BYTES
 from reconciler.kinds import load
-from tests.cli.conftest import Cli, initialised
+from tests.command_line import Cli, initialised
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -15,7 +15,7 @@ from reconciler.features.forges.comment.body import CommentText, body
 from reconciler.features.forges.comment.part import PartOrigin, part
 from reconciler.features.rehearsal.report import rehearsal_lines
 from reconciler.report.reading import sheet_of
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.test_rehearse import _tree, _write_with
 from tests.pipelines.conftest import PROJECT, Home
 from tests.pipelines.gitlab import Pipelines

@@ -13,7 +13,7 @@ from reconciler.errors import UsageError
 from reconciler.features.forges.pipeline.results import Results
 from reconciler.features.forges.pipeline.trigger import Ci, PipelineEvent, Trigger, triggered
 from reconciler.features.forges.pipeline.works import Works, artifact
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 HEAD, BASE, MERGED = "a" * 40, "b" * 40, "c" * 40
 

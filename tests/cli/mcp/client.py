@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
 from tests import processes
-from tests.cli.conftest import CLEAN
+from tests.command_line import CLEAN
 
 T = TypeVar("T")
 # `tee` keeps what the server sends, byte for byte; its input ends when the server ends.

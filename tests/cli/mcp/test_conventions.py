@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reconciler.features.mcp.tools import FOLLOW
-from tests.cli.conftest import Cli, initialised
 from tests.cli.mcp.client import Agent, text_of
+from tests.command_line import Cli, initialised
 
 
 def conventions(cli: Cli, name: str) -> tuple[str, bool]:

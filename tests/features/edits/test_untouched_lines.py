@@ -18,7 +18,7 @@ import yaml
 from reconciler.address import Address
 from reconciler.errors import ConfigError, Refused
 from reconciler.features.edits.texts import ProjectTexts
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.edits.proposing import proposed, texts
 from tests.features.edits.random_project import random_project
 from tests.features.edits.test_random_operations import Drawn, declared, plain

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 from click.testing import CliRunner, Result
 
 from reconciler import exits
@@ -98,11 +97,6 @@ class Cli:
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
 
 
 # -- what many tests begin with ----------------------------------------------------------------------------------------------------------
