@@ -291,7 +291,7 @@ NEEDS_ROOT: Final = "services of a machine, and its administrator: tests/packagi
 NEEDS_DOCKER: Final = "an engine of containers: tests/packaging/test_container.py"
 NEEDS_NETWORK: Final = "a package index and a server of git: tests/packaging/test_release.py"
 NEEDS_ZSH: Final = "another shell than the tests': tests/cli/test_program.py"
-NEEDS_CLIENT: Final = "it answers a client until its input ends: tests/cli/mcp, tests/features/lsp"
+NEEDS_CLIENT: Final = "it answers a client until its input ends: tests/features/mcp, tests/features/lsp"
 SERVES: Final = "it listens until it is interrupted: tests/cli/test_sandbox.py"
 
 

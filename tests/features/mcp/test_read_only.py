@@ -14,9 +14,9 @@ from mcp_types import jsonrpc_message_adapter
 
 from reconciler.features.mcp.answers import BYTES
 from reconciler.sandbox.server import embedded
-from tests.cli.mcp.client import Agent, text_of
-from tests.cli.mcp.proxy import counting
 from tests.command_line import Cli, initialised
+from tests.features.mcp.client import Agent, text_of
+from tests.features.mcp.proxy import counting
 from tests.hostile.titles import TITLES
 from tests.proofs import costly, sampled, tries
 

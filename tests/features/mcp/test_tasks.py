@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from tests.cli.mcp.client import Agent, text_of
 from tests.command_line import Cli, prepared
+from tests.features.mcp.client import Agent, text_of
 from tests.proofs import costly, spread
 
 CALLS, TOKENS = 12, 20_000  # of one task; a token is taken for 4 bytes

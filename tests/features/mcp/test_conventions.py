@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reconciler.features.mcp.tools import FOLLOW
-from tests.cli.mcp.client import Agent, text_of
 from tests.command_line import Cli, initialised
+from tests.features.mcp.client import Agent, text_of
 
 
 def conventions(cli: Cli, name: str) -> tuple[str, bool]:

@@ -13,8 +13,8 @@ from mcp_types import ListRootsResult, Root
 
 from reconciler.features.mcp.answers import BYTES
 from reconciler.sandbox.server import embedded
-from tests.cli.mcp.client import Agent, succeeded, text_of
 from tests.command_line import Cli, applied_project, initialised
+from tests.features.mcp.client import Agent, succeeded, text_of
 from tests.proofs import costly
 
 

@@ -9,8 +9,8 @@ import yaml
 from mcp import Client
 
 from reconciler.features.mcp.answers import BYTES
-from tests.cli.mcp.client import Agent, text_of
 from tests.command_line import Cli
+from tests.features.mcp.client import Agent, text_of
 from tests.hostile.titles import seed
 from tests.proofs import costly, sampled, tries
 

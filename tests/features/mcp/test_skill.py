@@ -11,7 +11,7 @@ from reconciler.features.mcp.skill import BYTES
 from reconciler.kinds import load
 from tests.command_line import Cli, initialised
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.mark.parametrize("name", ["acme", "urls"])

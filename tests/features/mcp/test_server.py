@@ -13,8 +13,8 @@ from mcp import Client
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from reconciler.features.mcp.answers import BYTES
-from tests.cli.mcp.client import Agent, text_of
 from tests.command_line import Cli, applied_project
+from tests.features.mcp.client import Agent, text_of
 from tests.proofs import costly
 
 

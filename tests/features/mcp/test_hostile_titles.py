@@ -10,8 +10,8 @@ import yaml
 from mcp import Client
 
 from reconciler.features.mcp.answers import BYTES, DATA, FENCE
-from tests.cli.mcp.client import Agent, text_of
 from tests.command_line import Cli
+from tests.features.mcp.client import Agent, text_of
 from tests.hostile.titles import TITLES, other, seed
 from tests.proofs import costly, sampled, tries
 
