@@ -16,9 +16,9 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.features.edits.texts import ProjectTexts, project_texts
-from tests.cli.test_drift_proposals import git
-from tests.cli.test_proposal_proof import ORG, RULES, Desk, branches, edits
 from tests.command_line import Cli
+from tests.features.drift.test_proposal_proof import ORG, RULES, Desk, branches, edits
+from tests.features.drift.test_proposals import git
 from tests.features.edits.random_project import random_project
 from tests.features.edits.test_random_operations import WORDS
 from tests.features.edits.untouched import About, by_address, kept_lines, styled

@@ -16,9 +16,9 @@ import pytest
 from reconciler import files
 from reconciler.features.drift.accepted import AcceptedDrift
 from tests.cli.test_dangerous_edits import DOCS
-from tests.cli.test_drift import edit, ids
-from tests.cli.test_exposed_outside import applied, exposed  # noqa: F401
 from tests.command_line import Cli, applied_project
+from tests.features.drift.test_command import edit, ids
+from tests.features.drift.test_exposed_outside import applied, exposed  # noqa: F401
 from tests.features.forges import Bitbucket, Fault, GitHub, GitLab, Sent, hosting
 from tests.features.forges.hosting import Hosting
 from tests.features.forges.server import CUT

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_dangerous_edits import DOCS, base, site, write
-from tests.cli.test_drift import edit, ids
 from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.features.drift.test_command import edit, ids
 from tests.proofs import costly
 
 OUTSIDE = "RC-exposed-outside"

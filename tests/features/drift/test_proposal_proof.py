@@ -20,8 +20,8 @@ import pytest
 
 from reconciler.address import Address, bare
 from tests.audience.moments import Watched
-from tests.cli.test_drift_proposals import git
 from tests.command_line import Cli
+from tests.features.drift.test_proposals import git
 from tests.features.edits.random_project import random_project, texts
 from tests.features.edits.test_random_operations import WORDS
 from tests.organizations import CONDITIONS, LEVELS, ROLES, SEED, VISIBILITIES

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_drift import PROJECT, edit, ids
-from tests.cli.test_drift_proposals import BRANCH, git, repository
 from tests.command_line import Cli, prepared
 from tests.contains import assert_contains
+from tests.features.drift.test_command import PROJECT, edit, ids
+from tests.features.drift.test_proposals import BRANCH, git, repository
 from tests.proofs import costly
 
 SITE = "acme/site/docs"

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.cli.test_drift import PROJECT, edit, ids, rename
 from tests.command_line import Cli, applied_project
 from tests.contains import assert_contains
 from tests.documents import valid
+from tests.features.drift.test_command import PROJECT, edit, ids, rename
 from tests.proofs import costly
 
 
