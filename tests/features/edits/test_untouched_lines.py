@@ -1,7 +1,7 @@
 """Whatever writes the files of a project changes the lines that it is about; every other line is the same to the byte.
 
 For `propose`, `validate --fix` and `fmt` here; for `drift --accept`, `drift --propose` and `import --into`, after which the plan is empty,
-in `tests/cli/test_untouched_files.py`.
+in `tests/features/edits/test_untouched_files.py`.
 """
 
 from __future__ import annotations

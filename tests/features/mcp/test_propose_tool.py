@@ -15,8 +15,8 @@ from mcp.client.stdio import stdio_client
 
 from reconciler.features.mcp.answers import BYTES
 from reconciler.run.replaced_files import only_change
-from tests.cli.test_propose import FILES, TITLE, contents, write
 from tests.command_line import Cli, applied_project
+from tests.features.edits.test_propose import FILES, TITLE, contents, write
 from tests.features.mcp.client import Agent, text_of
 from tests.proofs import costly
 

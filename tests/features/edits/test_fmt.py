@@ -25,7 +25,7 @@ from reconciler.yamltext.format import ValueShape, layout
 from tests.command_line import Cli
 from tests.proofs import costly
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 PROJECTS = sorted(path.parent for path in EXAMPLES.rglob("reconciler.yaml"))
 ROUGH = """\
 # A project.

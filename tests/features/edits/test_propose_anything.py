@@ -29,7 +29,7 @@ from tests.harness import kinds
 from tests.hostile.texts import SCRAPS
 from tests.proofs import sampled, tries
 
-EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 NAMES: Final = ("acme", "environments", "versions", "secrets", "handbook", "urls")
 PROTECTED: Final = tuple(key.name for key in (*PROJECT, *EVERYWHERE) if key.name != "removed")
 OPS: Final = ("set", "set", "add", "add", "move", "move", "remove", "rename")
