@@ -13,7 +13,7 @@ from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook"
 SANDBOX = ("--sandbox", "h.db")
 TREE = re.compile(r"GET /v1/spaces/(\w+)/content/pages")
 
