@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import yaml
 
-from tests.pipelines.kept import Pipelines, files_of
-from tests.pipelines.python import COMMIT, ROOT, python, search_path
-from tests.pipelines.repository import Repository
+from tests.features.forges.pipelines.kept import Pipelines, files_of
+from tests.features.forges.pipelines.python import COMMIT, ROOT, python, search_path
+from tests.features.forges.pipelines.repository import Repository
 
 COMPONENT: Final = ROOT / "templates" / "reconciler.yml"
 INPUT: Final = re.compile(r"\$\[\[ inputs\.([\w-]+) \]\]")

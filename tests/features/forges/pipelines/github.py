@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import yaml
 
-from tests.pipelines.expressions import condition, interpolated
-from tests.pipelines.kept import Actions
-from tests.pipelines.python import ROOT, python, search_path
-from tests.pipelines.repository import Repository
+from tests.features.forges.pipelines.expressions import condition, interpolated
+from tests.features.forges.pipelines.kept import Actions
+from tests.features.forges.pipelines.python import ROOT, python, search_path
+from tests.features.forges.pipelines.repository import Repository
 
 OURS: Final = "acme/reconciler"
 REPOSITORY: Final = "acme/handbook"

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.pipelines.conftest import PROJECT, Home
-from tests.pipelines.github import Ended
-from tests.pipelines.kept import Actions
-from tests.pipelines.test_action import World
+from tests.features.forges.pipelines.conftest import PROJECT, Home
+from tests.features.forges.pipelines.github import Ended
+from tests.features.forges.pipelines.kept import Actions
+from tests.features.forges.pipelines.test_action import World
 from tests.reliability.databases import Files
 
 MANY = PROJECT.replace(
@@ -67,7 +67,7 @@ class Between:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815  the names of http.server
+            do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests import processes
-from tests.pipelines.repository import Repository
+from tests.features.forges.pipelines.repository import Repository
 
 WRITES, READS = "canary-token-that-writes", "canary-token-that-reads"
 SEED = f"""\

@@ -26,10 +26,10 @@ from packaging.utils import canonicalize_name
 
 from reconciler import __version__
 from reconciler.text.install import DISTRIBUTION, PUBLISHED
-from tests.pipelines.conftest import TRAPS
-from tests.pipelines.gitlab import COMPONENT, documents, jobs_of
-from tests.pipelines.pages import BLOCKS, COMMIT, OURS, files, workflow
-from tests.pipelines.python import LOCKED, ROOT, SANDBOX
+from tests.features.forges.pipelines.conftest import TRAPS
+from tests.features.forges.pipelines.gitlab import COMPONENT, documents, jobs_of
+from tests.features.forges.pipelines.pages import BLOCKS, COMMIT, OURS, files, workflow
+from tests.features.forges.pipelines.python import LOCKED, ROOT, SANDBOX
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")

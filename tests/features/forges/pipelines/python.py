@@ -13,7 +13,7 @@ from typing import Final
 
 from tests import processes
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[4]
 LOCKED: Final = ROOT / "reconciler" / "requirements.txt"
 SANDBOX: Final = ROOT / "reconciler" / "requirements-sandbox.txt"
 REPOSITORY: Final = "https://gitlab.example.com/acme/reconciler.git"

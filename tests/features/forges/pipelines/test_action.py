@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.conftest import PROJECT, READS, WRITES, Home
-from tests.pipelines.github import Ended, Event, Runner
-from tests.pipelines.kept import Actions, files_of
-from tests.pipelines.pages import public, workflow
-from tests.pipelines.python import installs
+from tests.features.forges.pipelines.conftest import PROJECT, READS, WRITES, Home
+from tests.features.forges.pipelines.github import Ended, Event, Runner
+from tests.features.forges.pipelines.kept import Actions, files_of
+from tests.features.forges.pipelines.pages import public, workflow
+from tests.features.forges.pipelines.python import installs
 
 
 class World:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-PAGE: Final = (Path(__file__).parents[2] / "docs" / "pipelines.md").read_text(encoding="utf-8")
-SECURITY: Final = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE: Final = (Path(__file__).parents[4] / "docs" / "pipelines.md").read_text(encoding="utf-8")
+SECURITY: Final = (Path(__file__).parents[4] / "docs" / "security.md").read_text(encoding="utf-8")
 BLOCK: Final = re.compile(r"^```yaml\n# (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BLOCKS: Final = BLOCK.findall(PAGE)
 """The name and the text of each."""

@@ -16,14 +16,14 @@ from reconciler.features.forges.comment.part import PartOrigin, part
 from reconciler.features.rehearsal.report import rehearsal_lines
 from reconciler.report.reading import sheet_of
 from tests.command_line import Cli
+from tests.features.forges.pipelines.conftest import PROJECT, Home
+from tests.features.forges.pipelines.gitlab import Pipelines
+from tests.features.forges.pipelines.kept import Actions, files_of
+from tests.features.forges.pipelines.pages import files
+from tests.features.forges.pipelines.python import installs
+from tests.features.forges.pipelines.test_action import World
+from tests.features.forges.pipelines.test_component import World as GitLabWorld
 from tests.features.rehearsal.test_rehearse import _tree, _write_with
-from tests.pipelines.conftest import PROJECT, Home
-from tests.pipelines.gitlab import Pipelines
-from tests.pipelines.kept import Actions, files_of
-from tests.pipelines.pages import files
-from tests.pipelines.python import installs
-from tests.pipelines.test_action import World
-from tests.pipelines.test_component import World as GitLabWorld
 
 CHANGED = PROJECT.replace("Writers", "Authors")
 LINES = (

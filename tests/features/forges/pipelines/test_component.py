@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
-from tests.pipelines.conftest import PROJECT, READS, WRITES, Home
-from tests.pipelines.gitlab import Ended, Runner
-from tests.pipelines.kept import Pipelines
-from tests.pipelines.pages import files
-from tests.pipelines.python import installs, variables_of_git
+from tests.features.forges.pipelines.conftest import PROJECT, READS, WRITES, Home
+from tests.features.forges.pipelines.gitlab import Ended, Runner
+from tests.features.forges.pipelines.kept import Pipelines
+from tests.features.forges.pipelines.pages import files
+from tests.features.forges.pipelines.python import installs, variables_of_git
 
 
 class World:

@@ -13,9 +13,9 @@ from reconciler.features.forges.comment.part import CommentPart, Dialect, PartOr
 from reconciler.report.layout import Style
 from reconciler.report.reading import failed
 from reconciler.report.sheet import SheetEntry, SheetLine, Weight
+from tests.features.forges.comment.made import EVIL, drawn, sheet
 from tests.features.forges.gitlab import quick_actions
 from tests.proofs import sampled, tries
-from tests.report.comment.made import EVIL, drawn, sheet
 
 DIALECTS = [Dialect(65_500), Dialect(32_700, html=False)]
 both = pytest.mark.parametrize("dialect", DIALECTS, ids=["html", "no html"])
