@@ -20,6 +20,7 @@ from tests import request_bodies
 from tests.proofs import LEFT_OUT, LEFT_TO_CI, LONG, left_to_ci, long, proof, push_only, tries
 
 if TYPE_CHECKING:
+    from tests.command_line import Cli
     from tests.harness import Org
     from tests.state import s3
 
@@ -185,6 +186,14 @@ def azure_proxy() -> Iterator[s3.Proxy]:
     azure.missing()
     with azure.running() as proxy:
         yield proxy
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """The command line in a folder of its own."""
+    from tests.command_line import Cli
+
+    return Cli(tmp_path)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.client import RetryClass
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.harness import Org
 from tests.request_bodies import WRONG, foreign, problems
 from tests.small import applied, small

@@ -33,7 +33,7 @@ from reconciler.sandbox.server import Embedded, embedded
 from reconciler.text.install import installing
 from reconciler.text.names import clock_time
 from tests import processes
-from tests.cli.conftest import Cli, applied_project, initialised, prepared
+from tests.command_line import Cli, applied_project, initialised, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import SEED, TOKEN, Org

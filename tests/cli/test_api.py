@@ -15,7 +15,7 @@ import yaml
 from reconciler.cli.commands.api import body, pick, selection, target, typed
 from reconciler.errors import UsageError
 from reconciler.sandbox.seed import seed
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import costly
 from tests.sandbox.serving import serving
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 ACME = Path(__file__).parents[2] / "examples" / "acme"
 PROJECT = """\

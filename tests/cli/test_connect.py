@@ -43,7 +43,7 @@ from reconciler.run.connection import trust
 from reconciler.run.connection.trust import NamedHost
 from reconciler.sandbox.seed import seed
 from tests import processes
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import Org

@@ -19,8 +19,8 @@ import pytest
 
 from reconciler.client.service import Writer
 from tests.certificates import IDP
-from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, site, write
+from tests.command_line import Cli
 from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
 from tests.reliability.test_killed_saved_plan import Boundaries, copied, killed

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from reconciler import exits
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 
 PROJECT = """\
 version: 1

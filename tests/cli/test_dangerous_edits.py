@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import costly, spread
 from tests.small import node, small
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly

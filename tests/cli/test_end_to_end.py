@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from tests.cli.conftest import Cli, applied_project, initialised
+from tests.command_line import Cli, applied_project, initialised
 from tests.documents import valid
 from tests.proofs import costly
 

@@ -11,8 +11,8 @@ import pytest
 from reconciler.assembled import main
 from reconciler.cli import env_file, environment
 from reconciler.cli.program import LazyGroup
-from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.test_program import ALL
+from tests.command_line import Cli, applied_project, initialised
 
 CONSENT = ("--yes", "--accept-gone", "--public-var", "--create-state", "--allow-")
 UNSET = ("--help", "--version")

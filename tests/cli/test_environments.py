@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.config.environments.difference import _line
 from reconciler.resource import UNSET
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 from tests.proofs import costly
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from reconciler.kinds import load
 from reconciler.report.explain import words
 from reconciler.report.types import sample
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.documents import valid
 from tests.proofs import costly, spread
 

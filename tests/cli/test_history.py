@@ -8,7 +8,7 @@ import re
 import pytest
 
 from reconciler.model import Action, StepStatus
-from tests.cli.conftest import Cli, retitled
+from tests.command_line import Cli, retitled
 from tests.documents import valid
 from tests.proofs import costly
 from tests.report.made import change, outcome, plan, result

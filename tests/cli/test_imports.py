@@ -22,7 +22,7 @@ from typing import Final
 import pytest
 
 from reconciler.sandbox.server import embedded
-from tests.cli.conftest import CLEAN, Cli, applied_project
+from tests.command_line import CLEAN, Cli, applied_project
 from tests.proofs import costly
 from tests.sources import PACKAGE, nodes, package
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.proofs import costly
 
 HOLD = """

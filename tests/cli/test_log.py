@@ -25,7 +25,7 @@ from reconciler.cli.terminal.screen import COLOURS, Screen
 from reconciler.report.layout import Span, Style
 from reconciler.sandbox.server import embedded
 from reconciler.text.redact import MASK
-from tests.cli.conftest import Cli, applied_project, initialised
+from tests.command_line import Cli, applied_project, initialised
 from tests.contains import assert_contains
 from tests.interpreter import Interpreter
 from tests.proofs import costly

@@ -17,7 +17,7 @@ import click
 import pytest
 
 from reconciler.assembled import main
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 
 FOLDER = Path(__file__).parent / "of_0_1"

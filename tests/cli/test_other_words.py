@@ -10,7 +10,7 @@ from reconciler import __version__
 from reconciler.assembled import main
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.other_words import COMMANDS, OF_GROUPS, OPTIONS
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 TYPED: list[tuple[str, str]] = [
     ("apply -auto-approve", "--yes applies without asking"),

@@ -33,7 +33,7 @@ from reconciler.cli.program import COMPLETING, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
 from reconciler.run import codes
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.proofs import costly
 from tests.report.made import at, change, outcome, plan, result
 

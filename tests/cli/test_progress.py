@@ -21,7 +21,7 @@ from reconciler.run import narration
 from reconciler.run.narration import Tally
 from reconciler.text.names import duration
 from tests import processes
-from tests.cli.conftest import Cli, initialised, prepared
+from tests.command_line import Cli, initialised, prepared
 
 PROGRAM = """
 import sys

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, retitled
+from tests.command_line import Cli, retitled
 from tests.contains import assert_contains
 from tests.documents import valid
 

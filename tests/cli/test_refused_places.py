@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.interpreter import COMMAND, ROOT
 from tests.proofs import costly
 from tests.reliability.test_full_disk import mounting

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.state.lease import Holder, lock_file
 from reconciler.state.tables import schema
-from tests.cli.conftest import Cli, prepared
+from tests.command_line import Cli, prepared
 from tests.documents import valid
 from tests.proofs import costly
 

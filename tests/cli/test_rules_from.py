@@ -14,9 +14,9 @@ import yaml
 
 from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, JUDGING, POLICIES, PROJECT
 from reconciler.run.rules import TAKEN
-from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git
+from tests.command_line import Cli
 from tests.features.urls.test_commands import FIRST, NGINX, apply, project, with_pages
 from tests.proofs import costly
 

@@ -21,7 +21,7 @@ from reconciler.run.connection.seed_file import read_document, read_seed
 from reconciler.sandbox.seed_fields import LISTS
 from reconciler.sandbox.server import Embedded, embedded
 from tests.certificates import IDP
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.sandbox.box import Box
 
 PROJECT = """\

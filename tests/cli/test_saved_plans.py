@@ -23,8 +23,8 @@ from reconciler.run.saved.approval import sent_digest
 from reconciler.run.saved.origin import origin, sentence
 from reconciler.run.saved.plan_file import KEY, OLD, check, sign
 from reconciler.text.masks import Masks
-from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
+from tests.command_line import Cli, applied_project, initialised, prepared
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.effort import within

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from reconciler import kinds
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.hostile.canaries.world import secretive, with_secretive
 from tests.proofs import costly
 from tests.sops import Sops, real

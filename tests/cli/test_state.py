@@ -16,8 +16,8 @@ import pytest
 from reconciler.cli.commands.state_carry import hidden_in, without_secrets
 from reconciler.kinds import load
 from reconciler.resource import Kinds
-from tests.cli.conftest import Cli, applied_project, retitled
 from tests.cli.test_end_to_end import at_a_terminal
+from tests.command_line import Cli, applied_project, retitled
 from tests.documents import valid
 from tests.proofs import costly
 

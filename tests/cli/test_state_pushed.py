@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from tests import processes
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import proof
 from tests.state import azure, s3
 

@@ -19,7 +19,7 @@ from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
 from reconciler.text.names import HERE, clock_time_of
 from tests import processes
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 from tests.proofs import proof
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.test_imports import COMMAND, imported
+from tests.command_line import Cli, applied_project, initialised
 from tests.proofs import costly
 
 if "otel" in os.environ.get("RECONCILER_TEST_REQUIRE", "").split(","):

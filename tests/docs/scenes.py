@@ -280,7 +280,7 @@ git commit -qam change; reconciler apply --yes
 }
 """The pages that are followed: their edits are made too, and they show what is printed. What the reader has before."""
 
-NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/features/forges, tests/cli/test_comment.py"
+NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/features/forges, tests/features/forges/test_comment.py"
 NEEDS_DOUBT: Final = "a request whose outcome is unknown: tests/cli/test_answers.py"
 NEEDS_PLAN: Final = "a plan that waits for somebody: tests/fleet/test_approvals.py"
 NEEDS_ALARM: Final = "drift of somebody who edits: tests/docs/test_runbooks.py"
@@ -291,7 +291,7 @@ NEEDS_ROOT: Final = "services of a machine, and its administrator: tests/packagi
 NEEDS_DOCKER: Final = "an engine of containers: tests/packaging/test_container.py"
 NEEDS_NETWORK: Final = "a package index and a server of git: tests/packaging/test_release.py"
 NEEDS_ZSH: Final = "another shell than the tests': tests/cli/test_program.py"
-NEEDS_CLIENT: Final = "it answers a client until its input ends: tests/cli/mcp, tests/features/lsp"
+NEEDS_CLIENT: Final = "it answers a client until its input ends: tests/features/mcp, tests/features/lsp"
 SERVES: Final = "it listens until it is interrupted: tests/cli/test_sandbox.py"
 
 

@@ -44,7 +44,7 @@ FILES: Final = {".pem": pem(IDP), ".json": '{"type": "object", "properties": {}}
 
 OTHERS: Final = {
     # a block of another program: how it is recognized, and where it is tried
-    "GitHub and GitLab: tests/pipelines": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
+    "GitHub and GitLab: tests/features/forges/pipelines": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
     "hooks: tests/packaging/test_pre_commit.py": lambda name, _: name == ".pre-commit-config.yaml",
     "a seed: tests/sandbox/test_seed.py": lambda name, _: name == "seed.yaml",
     "rules of the sandbox: test_faults.py": lambda name, _: name == "rules.yaml",

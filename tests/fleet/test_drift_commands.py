@@ -53,7 +53,7 @@ def meddle(fleet: Running, dice: random.Random) -> None:
 
 def advised_to_agents(fleet: Running) -> str:
     pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
-    from tests.cli.mcp.client import Agent
+    from tests.features.mcp.client import Agent
 
     home = {"HOME": str(fleet.folder), "RECONCILER_TOKEN": fleet.environ["RECONCILER_TOKEN"], "RECONCILER_STATE": fleet.url}
     agent = Agent(fleet.remote, home)

@@ -16,7 +16,7 @@ import pytest
 from reconciler.fleet.model import Repository
 from reconciler.fleet.preview import follows, place
 from reconciler.sandbox.server import embedded
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly, spread, tries

@@ -16,7 +16,7 @@ from reconciler.fleet import acts
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import connected
 from reconciler.report.schemas.documents import problem
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.fleet.running import Running, running
 from tests.fleet.test_drift import rename
 from tests.proofs import costly

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reconciler.text.escape import is_plain
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.hostile.repositories import git
 from tests.hostile.sinks import controls, in_a_comment, in_a_page, orders
 from tests.proofs import costly

@@ -24,7 +24,7 @@ from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
 from reconciler.git.branches import write_branch
 from reconciler.git.working import WorkingRepository
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
 from tests.proofs import costly
 from tests.sources import PACKAGE, dotted, last, nodes, package

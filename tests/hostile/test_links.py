@@ -16,7 +16,7 @@ from reconciler import writing
 from reconciler.errors import ReconcilerError
 from reconciler.files import rewrite
 from reconciler.links import LinkRefused, check_read, read_file, written_place
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.hostile.repositories import git
 from tests.proofs import costly
 from tests.sources import PACKAGE, nodes, package

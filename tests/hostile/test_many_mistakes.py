@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from reconciler.errors import PROBLEMS_MAX
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import costly
 from tests.sources import PACKAGE, last, nodes, package
 

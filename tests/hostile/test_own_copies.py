@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from reconciler.own_files import OwnFolder
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.hostile.repositories import git
 from tests.proofs import costly
 

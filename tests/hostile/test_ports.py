@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler import exits
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.previewed import SANDBOX, applied
 from tests.hostile import strangers
 

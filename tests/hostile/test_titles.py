@@ -26,8 +26,8 @@ from reconciler.report.sheet import Sheet
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed as plant
 from reconciler.text.escape import terminal
-from tests.cli.conftest import Cli
 from tests.cli.test_end_to_end import at_a_terminal
+from tests.command_line import Cli
 from tests.harness import BASE, ORGANIZATION, SEED, TOKEN
 from tests.hostile.sinks import OURS, controls, in_a_browser, in_a_comment, in_a_page, orders
 from tests.hostile.titles import TITLES, other, seed

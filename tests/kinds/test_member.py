@@ -22,7 +22,7 @@ from reconciler.config.schemas.document import schema
 from reconciler.errors import ConfigError
 from reconciler.sandbox.seed import seed
 from tests.apply.test_random import everything as shown
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.importer.imported import imported
 from tests.features.importer.test_accept import accept
 from tests.features.undo.undoing import runs, undo

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.sandbox.seed import seed
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 ADA, ADA_READS, BOB = "token-of-ada", "token-of-ada-that-reads", "token-of-bob"
 

@@ -34,7 +34,7 @@ from reconciler.plan.forecast import OWN_WORK, forecast, longest_path
 from reconciler.plan.matching.match import match
 from reconciler.plan.steps.graph import Cycle, Edges, Schedule, ordered
 from reconciler.report.plan import forecast_text
-from tests.cli.conftest import Cli, applied_project, cli, initialised  # noqa: F401  a fixture
+from tests.command_line import Cli, applied_project, initialised
 from tests.effort import within
 from tests.harness import kinds
 from tests.proofs import costly
@@ -304,7 +304,7 @@ def test_it_is_said_in_one_sentence() -> None:
     assert forecast_text(Forecast(90_000, 40, 27_360.0)).endswith("about 7 h 36 min.")
 
 
-def test_the_plan_tells_it_as_narration_and_as_data(cli: Cli) -> None:  # noqa: F811
+def test_the_plan_tells_it_as_narration_and_as_data(cli: Cli) -> None:
     assert cli("init", "p", "--sandbox").exit_code == 0
     told = cli("plan", "p")
     assert " writes and about " in told.stderr
@@ -322,7 +322,7 @@ GUIDES = "          - {space: guides, title: Guides, duplicateOf: blank}\n"
 
 
 @pytest.mark.parametrize("case", ["first apply", "one title", "another order of a list"])
-def test_the_forecast_has_the_requests_that_an_apply_sends(cli: Cli, case: str) -> None:  # noqa: F811
+def test_the_forecast_has_the_requests_that_an_apply_sends(cli: Cli, case: str) -> None:
     if case == "first apply":
         initialised(cli)
     else:

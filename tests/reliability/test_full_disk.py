@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import long, sampled
 from tests.reliability.test_state_fails import begun, titles
 

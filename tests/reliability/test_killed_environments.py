@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from reconciler.sandbox.seed import seed
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import proof, sampled, stride
 from tests.reliability.databases import Database, Postgres, Sqlite
 from tests.reliability.seen import difference, seen

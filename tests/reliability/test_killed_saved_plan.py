@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reconciler.client.service import Writer
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
 from tests.reliability.world import commits

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.report.reading import sheet_of
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 
 PROJECT = """\

@@ -18,8 +18,8 @@ from reconciler.report.reading import FORMATS, sheet_of
 from reconciler.report.schemas.documents import DOCUMENTS, problem, schemas
 from reconciler.report.sheet import Sheet, SheetEntry, Weight
 from tests.contains import assert_contains
+from tests.features.forges.comment.made import EVIL
 from tests.proofs import costly, sampled, tries
-from tests.report.comment.made import EVIL
 
 FOLDER = Path(__file__).parent / "documents_of_0_1"
 AT = {"file": "sites/docs.yaml", "line": 12}

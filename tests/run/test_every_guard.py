@@ -23,8 +23,8 @@ from reconciler.cli.option_table import ROWS
 from reconciler.cli.terminal.screen import Screen
 from reconciler.fleet.child import child
 from reconciler.run.operation import EVERYTHING, Limits
-from tests.cli.conftest import CLEAN, Cli
-from tests.cli.mcp.client import Agent, text_of
+from tests.command_line import CLEAN, Cli
+from tests.features.mcp.client import Agent, text_of
 from tests.proofs import costly
 
 Project = dict[str, Any]

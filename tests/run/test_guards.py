@@ -41,7 +41,7 @@ from reconciler.plan.matching.missing import believable, missing
 from reconciler.report.layout import plain
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.harness import Org
 from tests.proofs import costly
 from tests.report.made import plan_text

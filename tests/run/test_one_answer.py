@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 SEED = {
     "organizations": [{"id": "org_acme", "title": "Acme"}],

@@ -14,7 +14,7 @@ from reconciler.sandbox.pages.overview import Sketch, emoji
 from reconciler.sandbox.pages.render import visible
 from reconciler.sandbox.server import embedded
 from tests import browser
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.proofs import costly
 from tests.sandbox.box import SEED, Box

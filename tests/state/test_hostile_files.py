@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.proofs import costly
 
 ENDLESS: Final = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"

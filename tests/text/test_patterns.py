@@ -22,7 +22,7 @@ from reconciler.model import Source
 from reconciler.text.certificate import has_private_key, without_private_keys
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem
 from reconciler.yamltext.entries import _REMARK
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.effort import calls, within
 from tests.sources import PACKAGE, dotted, nodes, package
 

@@ -1,7 +1,7 @@
 """Whatever writes the files of a project changes the lines that it is about; every other line is the same to the byte.
 
 For `propose`, `validate --fix` and `fmt` here; for `drift --accept`, `drift --propose` and `import --into`, after which the plan is empty,
-in `tests/cli/test_untouched_files.py`.
+in `tests/features/edits/test_untouched_files.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from reconciler.address import Address
 from reconciler.errors import ConfigError, Refused
 from reconciler.features.edits.texts import ProjectTexts
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.edits.proposing import proposed, texts
 from tests.features.edits.random_project import random_project
 from tests.features.edits.test_random_operations import Drawn, declared, plain

@@ -11,9 +11,9 @@ from reconciler.features.forges.comment.body import comment_of, size
 from reconciler.features.forges.comment.part import CommentPart
 from reconciler.features.forges.comment.upkeep import OurComment
 from reconciler.features.forges.keep import UpkeepResult
+from tests.features.forges.comment.made import drawn
 from tests.features.forges.many_jobs import SMALL, Killed, Memory, Schedule, together
 from tests.proofs import spread
-from tests.report.comment.made import drawn
 
 
 def loud(random: Random, name: str, run: int = 1) -> CommentPart:

@@ -19,9 +19,9 @@ from reconciler.features.forges.comment.upkeep import CommentMode
 from reconciler.features.forges.keep import UpkeepResult, keep
 from reconciler.features.forges.port import BlockingClock, Forge as Comments, ForgeError, NotAllowed
 from tests.features.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
+from tests.features.forges.comment.made import drawn
 from tests.features.forges.server import CUT, Answer
 from tests.proofs import costly, sampled, stride
-from tests.report.comment.made import drawn
 
 SPEED = 40.0
 

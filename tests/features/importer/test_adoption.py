@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.contains import assert_contains
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import costly

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.importer.by_hand import by_hand
 from tests.features.importer.imported import fits
 from tests.proofs import costly, spread

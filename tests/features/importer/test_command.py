@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.features.importer.keys import TakenKeys, slug
-from tests.cli.conftest import Cli, prepared
+from tests.command_line import Cli, prepared
 from tests.features.importer.imported import everything, imported, written
 from tests.harness import Org
 from tests.newer import newer

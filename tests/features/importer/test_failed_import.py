@@ -13,7 +13,7 @@ import pytest
 from reconciler.features.importer import command as importing
 from reconciler.sandbox.server import Embedded, embedded
 from reconciler.writing import FolderChange
-from tests.cli.conftest import Cli, prepared
+from tests.command_line import Cli, prepared
 from tests.harness import SEED, Still
 
 ORG = ("--org", "org_acme")

@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.importer.imported import added, fits, imported
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.proofs import costly

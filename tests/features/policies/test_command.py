@@ -10,7 +10,7 @@ import pytest
 from reconciler.features.policies.section.keys import ready
 from reconciler.features.policies.section.reading import ready_policies
 from reconciler.kinds import load as kinds
-from tests.cli.conftest import Cli, initialised
+from tests.command_line import Cli, initialised
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs" / "policies.md"

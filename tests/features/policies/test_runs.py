@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project
+from tests.command_line import Cli, applied_project
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly

@@ -13,7 +13,7 @@ import yaml
 from reconciler import exits
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
 from reconciler.sandbox.sites.readers import Reader
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.organizations import ORGANIZATION, SEED, project
 
 SANDBOX = ("--sandbox", "living.db")

@@ -14,7 +14,7 @@ from reconciler.model import AccessTest, NamedReader, ReaderSort
 from reconciler.model.desired import Pattern
 from reconciler.model.findings import Source
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.test_rehearse import Tree, _tree, _write_with
 from tests.proofs import costly
 

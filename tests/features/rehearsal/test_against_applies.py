@@ -17,7 +17,7 @@ import yaml
 from reconciler.features.rehearsal.differences import TIMES
 from reconciler.features.rehearsal.moments import SeenMoment, SeenReading
 from reconciler.sandbox.sites.moment import ReadBy
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.rehearsal.watched import Counting, Watched, counted, watching
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.proofs import costly

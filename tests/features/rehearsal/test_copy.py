@@ -18,7 +18,7 @@ from reconciler.features.rehearsal.copying import LivingAnswers, read_living
 from reconciler.sandbox import copies
 from reconciler.sandbox.app import create_app
 from tests.certificates import IDP, pem
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.harness import BASE, Org, Still, failing_at, kinds, recording
 from tests.organizations import ORGANIZATION, SERVICE, TOKEN, pair, project, with_readers
 from tests.proofs import costly

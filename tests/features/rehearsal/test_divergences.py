@@ -16,7 +16,7 @@ from reconciler import exits
 from reconciler.model import Action, BrokenUrl, Plan
 from reconciler.run import applying, opened
 from reconciler.run.stages import Planned, make
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.test_rehearse import Tree, _tree, _write_with
 from tests.organizations import pair, project, with_readers
 from tests.proofs import costly

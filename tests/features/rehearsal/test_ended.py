@@ -16,7 +16,7 @@ import pytest
 
 from reconciler import exits
 from tests import processes
-from tests.cli.conftest import Cli, cli as cli, prepared
+from tests.command_line import Cli, prepared
 from tests.features.rehearsal.test_handbook import HANDBOOK, SANDBOX
 from tests.proofs import costly, spread
 

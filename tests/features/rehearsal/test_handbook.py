@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from reconciler import exits
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.proofs import costly
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook"

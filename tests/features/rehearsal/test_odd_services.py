@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.rehearsal.service import LivingService, serving
 from tests.features.rehearsal.test_against_applies import ALL, APPLY, _trees, _write
 from tests.organizations import TOKEN

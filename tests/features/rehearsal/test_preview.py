@@ -18,7 +18,7 @@ from reconciler import exits
 from reconciler.features.rehearsal.page.page import in_script, policy
 from reconciler.features.rehearsal.serving import preview_app
 from tests import processes
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.previewed import HOSTILE, SANDBOX, PreviewFile, applied, changed, tree, write, written
 from tests.proofs import costly
 

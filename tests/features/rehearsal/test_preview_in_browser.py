@@ -23,7 +23,7 @@ from reconciler.features.rehearsal.page.page import page as page_of
 from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.features.rehearsal.report import rehearsal_document
 from tests import browser, processes
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 from tests.plan.edits import NOW
 from tests.proofs import costly

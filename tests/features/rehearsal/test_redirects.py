@@ -16,7 +16,7 @@ from reconciler.features.urls.model.redirects import Redirect
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.model import Plan
 from reconciler.run import stages
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.proofs import costly
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "urls"

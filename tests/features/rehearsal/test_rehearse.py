@@ -14,7 +14,7 @@ from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_s
 from reconciler.report.layout import plain
 from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.watched import watching
 from tests.organizations import ORGANIZATION, project
 from tests.proofs import costly

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler import exits
 from reconciler.features.rehearsal.page.first_screen import rendered
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.rehearsal.service import LivingService, serving
 from tests.features.rehearsal.test_against_applies import ALL, APPLY, _write
 from tests.features.rehearsal.test_rehearse import _tree

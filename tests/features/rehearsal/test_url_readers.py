@@ -13,7 +13,7 @@ import pytest
 
 from reconciler import exits
 from reconciler.sandbox.sites.readers import HEADER, Reader
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.rehearsal.service import LivingService, serving
 from tests.features.rehearsal.test_against_applies import ALL, APPLY, _write
 from tests.features.rehearsal.test_rehearse import _tree, _write as write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 
 PROJECT = """\
 version: 1

@@ -15,7 +15,7 @@ from reconciler import exits
 from reconciler.features.testing import keys
 from reconciler.features.testing.schema import schema
 from reconciler.kinds import load
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.test_wrong_files import WRONG
 from tests.proofs import costly, spread
 

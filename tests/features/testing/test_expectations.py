@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler import exits
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.projects import mismatches, outcome, small
 from tests.proofs import costly
 

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler import exits
 from reconciler.cli.reports import FORMATS
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.projects import PROJECT, mismatches, outcome, small
 from tests.proofs import costly
 

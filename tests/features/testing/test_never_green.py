@@ -16,7 +16,7 @@ from reconciler.run.operation import EVERYTHING, Limits
 from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.server import embedded
 from reconciler.sandbox.sites.readers import HEADER, Reader
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.projects import PROJECT, mismatches, outcome, small
 from tests.proofs import costly
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from reconciler import exits
 from tests import processes
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.projects import small
 from tests.proofs import costly
 

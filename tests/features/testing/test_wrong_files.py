@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler import exits
-from tests.cli.conftest import Cli, cli as cli
+from tests.command_line import Cli
 from tests.features.testing.projects import small
 
 OK = "expect: [{plan: empty}]"

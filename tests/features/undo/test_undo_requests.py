@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.run.operation import Operation
 from reconciler.run.stages import Planned, PlanSource, make
-from tests.cli.conftest import Cli, cli as cli, retitled
+from tests.command_line import Cli, retitled
 from tests.harness import Org, kinds
 
 

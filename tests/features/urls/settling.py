@@ -19,8 +19,8 @@ import yaml
 
 from reconciler.client.service import Reader, Writer
 from reconciler.features.urls.redirects.written import RedirectFiles
-from tests.cli.conftest import Cli
 from tests.cli.test_consent import Requests
+from tests.command_line import Cli
 from tests.organizations import ORGANIZATION, SEED
 from tests.reliability.test_killed_saved_plan import Boundaries, killed as died
 

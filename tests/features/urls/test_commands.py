@@ -19,7 +19,7 @@ import yaml
 
 from reconciler import exits
 from reconciler.features.urls.redirects.required import url_matches
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.documents import valid
 from tests.features.urls.nginx import serving
 from tests.organizations import ORGANIZATION, SEED, TOKEN

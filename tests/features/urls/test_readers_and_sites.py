@@ -12,7 +12,7 @@ import yaml
 
 from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.redirects.planned import with_redirects
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.urls.projects import ROOT, changed, files, loaded, planned
 from tests.organizations import ORGANIZATION, SEED
 from tests.proofs import costly

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reconciler import exits
-from tests.cli.conftest import Cli
+from tests.command_line import Cli
 from tests.features.urls.settling import (
     BASE,
     PATHS,

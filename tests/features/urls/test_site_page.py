@@ -14,9 +14,9 @@ import pytest
 from reconciler import exits
 from reconciler.features.health.site.report import site_sheet
 from reconciler.report.html import html
-from tests.cli.conftest import Cli
-from tests.cli.test_health import ALL, EVIL, cli as broken, document, living, write
+from tests.command_line import Cli
 from tests.documents import valid
+from tests.features.health.test_command import ALL, EVIL, cli as broken, document, living, write
 from tests.features.urls.test_commands import BASE, FIRST, NGINX, apply, cli
 from tests.proofs import costly
 from tests.report.made import site_page
