@@ -13,12 +13,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import SiteUrls
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.features import FeatureKey, FeatureValues, T
 from reconciler.model.findings import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
+from reconciler.model.variants import SiteUrls
 from reconciler.resource import UNSET
 from reconciler.text.redact import UNSHOWN
 

@@ -11,9 +11,8 @@ from typing import Final
 
 from reconciler.address import Address, Glob, Selection
 from reconciler.features.access.plan import run_access_tests
-from reconciler.features.urls.model.pages import SiteUrls, Variant
-from reconciler.features.urls.plan.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers
 from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, Step
+from reconciler.model.variants import SiteUrls, Variant
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure
 from reconciler.plan.audience.readers import Audiences
@@ -47,6 +46,7 @@ from reconciler.plan.siblings.order import current_positions, unmanaged_siblings
 from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
+from reconciler.plan.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers
 from reconciler.plan.warnings.exposure import (
     audience_lines,
     changed_rules,

@@ -21,16 +21,16 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.features.drift.model import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
-from reconciler.features.urls.model.pages import Variant
 from reconciler.features.urls.plan.changes import ANY
-from reconciler.features.urls.plan.variants import Published, variants
 from reconciler.model import Actual, Observed, Unmanaged
+from reconciler.model.variants import Variant
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
 from reconciler.plan.before import before_drift, last_value
 from reconciler.plan.containment import Key, copied, showing_kinds
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
 from reconciler.plan.world import World
 from reconciler.resource import UNSET, Exposes, FieldRole, Kinds

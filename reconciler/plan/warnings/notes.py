@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.features.urls.plan.variants import with_segment
 from reconciler.model import Actual, BrokenUrl, Declared, Desired, ForbiddenRequest, Observed, Step
 from reconciler.model.codec import comparable
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.variants import with_segment
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission
 from reconciler.resource.conditions import claim_mistakes, mistake
 from reconciler.text.names import canonical

@@ -12,11 +12,12 @@ import httpx2
 import pytest
 
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import PageChange, PageTree, SiteUrls, UrlReason, Variant
+from reconciler.features.urls.model.pages import PageChange, PageTree, UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
 from reconciler.features.urls.tables import kept
 from reconciler.model import Plan
+from reconciler.model.variants import SiteUrls, Variant
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.report.reading import sheet_of

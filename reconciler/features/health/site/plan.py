@@ -14,13 +14,13 @@ from reconciler.errors import UsageError
 from reconciler.features.health.model import CheckResult, HealthChecks
 from reconciler.features.health.plan import HealthInputs
 from reconciler.features.health.site.model import SitePart
-from reconciler.features.urls.model.pages import SiteUrls
 from reconciler.features.urls.plan.changes import Trees, page_urls
-from reconciler.features.urls.plan.variants import Published, variants
 from reconciler.model import Observed
 from reconciler.model.codec import title
+from reconciler.model.variants import SiteUrls
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key, page_fields, parent
+from reconciler.plan.variants import Published, variants
 from reconciler.resource import Kind
 from reconciler.text.names import did_you_mean
 

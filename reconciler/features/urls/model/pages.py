@@ -117,27 +117,6 @@ class LinkingPage:
 
 
 @dataclass(frozen=True)
-class Variant:
-    """One place that shows the pages of an object at URLs.
-
-    `at`: the object that shows them. `space`: the object that contains them. `site`: what publishes both. `root`: the URL of the site.
-    `bases`: the URLs below which the pages answer, by what is left out of them: 0 for every segment; a lower number takes a URL away from a
-    higher one. Empty where only the service knows them. `is_open`: to everybody who knows the URL, not only to those whom the site admits.
-    `by_link`: to those alone who hold a share link of this site, which opens no other one.
-    `conditions`: those that a visitor meets without any claim, such as `!visitor.claims.staff`: who has that claim does not read there.
-    """
-
-    at: Key
-    space: Key
-    site: Key
-    root: str
-    bases: Mapping[int, str]
-    is_open: bool = True
-    by_link: bool = False
-    conditions: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
 class AnsweringUrls:
     """Every URL at which a page answers to anybody, at one moment, as the ledger spells URLs.
 
@@ -157,22 +136,3 @@ class AnsweringUrls:
     def answers(self, url: str) -> bool:
         """Whether a page answers at a URL to anybody, as far as that is known."""
         return url in self.public or url in self.restricted
-
-
-@dataclass(frozen=True)
-class SiteUrls:
-    """The variants of every site in which a plan changes a URL, before and after the plan, as far as no page need be known for that.
-
-    `names`: the addresses of spaces and sites. `titles`: of spaces. `created`: spaces that the plan creates, whose pages nobody knows yet.
-    `secret`: the URLs that end and are not shown. `readable_before`, `readable_after`: whatever anybody can read at a URL, in any site,
-    also by a condition; `is_open` there means: without signing in. Empty where no redirect depends on it.
-    """
-
-    before: tuple[Variant, ...] = ()
-    after: tuple[Variant, ...] = ()
-    names: Mapping[Key, Address] = field(default_factory=dict)
-    titles: Mapping[Key, str] = field(default_factory=dict)
-    created: frozenset[Key] = frozenset()
-    secret: tuple[PageChange, ...] = ()
-    readable_before: tuple[Variant, ...] = ()
-    readable_after: tuple[Variant, ...] = ()

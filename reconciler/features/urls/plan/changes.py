@@ -17,13 +17,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.features.urls.model.pages import AnsweringUrls, Page, PageChange, PageTree, PageUrl, SiteUrls, UrlReason, Variant
+from reconciler.features.urls.model.pages import AnsweringUrls, Page, PageChange, PageTree, PageUrl, UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
-from reconciler.features.urls.plan.variants import quoted
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Plan
+from reconciler.model.variants import SecretUrl, SiteUrls, Variant
 from reconciler.plan.containment import Key
+from reconciler.plan.variants import quoted
 from reconciler.text.urls import containing
 
 Trees = Mapping[Key, PageTree | str]
@@ -260,8 +261,12 @@ def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
     for url, answer in match.after.items():
         if (not match.has(url, answer) or match.opens(url, answer)) and (url, answer.identity) not in taken:
             lines.append(_line(site_urls, answer, None, url, UrlReason.NEW))
-    lines += [*_unread(site_urls, trees), *site_urls.secret]
+    lines += [*_unread(site_urls, trees), *map(_ended, site_urls.secret)]
     yield from sorted(lines, key=lambda line: (line.site, line.before or line.after or "", line.reason, line.page or ""))
+
+
+def _ended(secret: SecretUrl) -> PageChange:
+    return PageChange(None, secret.title, None, secret.site, secret.digest, None, UrlReason.GONE)
 
 
 def _matched(site_urls: SiteUrls, trees: Trees) -> _Match:

@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import PageChange, SiteUrls, UrlGroup, UrlReason
+from reconciler.features.urls.model.pages import PageChange, UrlGroup, UrlReason
 from reconciler.features.urls.redirects.required import moved_parts
+from reconciler.model.variants import SiteUrls
 from reconciler.text.urls import containing
 
 ORDER = (UrlReason.GONE, UrlReason.SHADOWED, UrlReason.UNKNOWN, UrlReason.MOVED)

@@ -15,13 +15,14 @@ from hashlib import sha256
 from reconciler.address import Address
 from reconciler.client.service import Reader
 from reconciler.features.urls.model.ledger import LedgerReading, SiteLedger
-from reconciler.features.urls.model.pages import AnsweringUrls, PageTree, SiteUrls, Variant
+from reconciler.features.urls.model.pages import AnsweringUrls, PageTree
 from reconciler.features.urls.plan.changes import Trees, answering, page_urls
-from reconciler.features.urls.plan.variants import Published, readable, variants
 from reconciler.features.urls.read.pages import KeptTrees, read_trees, revision_of
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Actual
+from reconciler.model.variants import SiteUrls, Variant
 from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.variants import Published, readable, variants
 from reconciler.resource import Kinds
 
 Key = tuple[str, str]

@@ -14,10 +14,11 @@ from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.features.urls.model.pages import LinkingPage, Page, PageTree, SiteUrls
+from reconciler.features.urls.model.pages import LinkingPage, Page, PageTree
 from reconciler.features.urls.plan.changes import Trees, needed
 from reconciler.features.work.read import links_of
 from reconciler.model import Actual, Observed
+from reconciler.model.variants import SiteUrls
 from reconciler.resource import Kind, Kinds
 
 Key = tuple[str, str]

@@ -28,9 +28,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import PageChange, SiteUrls, UrlReason, Variant
 from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import title
+from reconciler.model.variants import SecretUrl, SiteUrls, Variant
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
 from reconciler.plan.containment import Key, page_fields, showing_kinds
 from reconciler.resource import LIFECYCLE, UNSET, FieldRole, Kind, Kinds
@@ -305,7 +305,7 @@ def _answers(some: Mapping[Key, Variant], site: Key) -> set[tuple[Any, ...]]:
     }
 
 
-def _secret(before: Published, after: Published, called: Callable[[Key], Address]) -> Iterator[PageChange]:
+def _secret(before: Published, after: Published, called: Callable[[Key], Address]) -> Iterator[SecretUrl]:
     """The secret URLs that end, as digests."""
     for kind in before.kinds.values():
         if kind.published is None or not kind.published.secret or kind.within is None:
@@ -314,7 +314,7 @@ def _secret(before: Published, after: Published, called: Callable[[Key], Address
             url = kind.url(observed.raw)
             if url is not None and _opens(before, kind, id) and not _opens(after, kind, id):
                 site = (kind.within, observed.within.get(kind.within, ""))
-                yield PageChange(None, title(observed), None, called(site), digest(url), None, UrlReason.GONE)
+                yield SecretUrl(called(site), title(observed), digest(url))
 
 
 def _opens(moment: Published, kind: Kind, id: str) -> bool:
