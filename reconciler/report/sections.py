@@ -49,10 +49,13 @@ HEADINGS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSection:
-    """What one feature says of a plan. `document`: with how many URLs it may list, None for the usual number. `deletions`: sentences that
-    stand behind those about deletions. `to_do`, `broken`, `troubles`: what the summary counts, "" for nothing; `broken` after the published
-    URLs that break. `written`: files that an apply writes, for its question. `notes`: sentences below everything. `since`: what a plan says
-    more than a saved document of an earlier one, as a sentence."""
+    """What one feature says of a plan.
+
+    `document`: with how many URLs it may list, None for the usual number. `sentences` come before those about deletions, `deletions` after
+    them. `to_do`, `broken`, `troubles`: what the summary counts, "" for nothing; `broken` after the published URLs that break. `written`:
+    files that an apply writes, for its question. `notes`: sentences below everything. `since`: what a plan says more than a saved document
+    of an earlier one, as a sentence.
+    """
 
     entries: Callable[[Plan], Iterable[EntryPart]]
     document: Callable[[Plan, int | None], Mapping[str, Any]]

@@ -35,7 +35,7 @@ from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals
 from reconciler.run.operation import Limits, Operation
 from reconciler.seams import Seam
-from reconciler.state.stored import Stored
+from reconciler.state.stored import StoredTables
 
 Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
 
@@ -102,7 +102,7 @@ class PlanSource:
     `earlier`: answers to a reading of this run, which are reused, and when it began, in monotonic seconds."""
 
     reader: Reader
-    state: Stored | None = None
+    state: StoredTables | None = None
     rereads: bool = False
     links: dict[str, Answer] = field(default_factory=dict)
     everything: bool = False

@@ -10,7 +10,7 @@ from reconciler.state.connection import Connection
 T = TypeVar("T")
 
 
-class Stored(Protocol):
+class StoredTables(Protocol):
     """What can be asked for a part of the state: a store, the journal of a run, or a run that opens its store for each question."""
 
     def stored(self, work: Callable[[Connection, int], T]) -> T | None:

@@ -22,7 +22,7 @@ from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run.comparison import FilesCompared
 from reconciler.run.stages import Planned, PlanSource, Stage
-from reconciler.state.stored import Stored
+from reconciler.state.stored import StoredTables
 
 TABLES: Final = (
     "Redirects are shown as their tables have them. Which ones an apply writes follows from the ledger and the service, which are not read."
@@ -38,7 +38,7 @@ RECORDED: Final = FeatureKey("recorded URLs", RecordedUrls())
 """What the state knows of URLs; nothing without `urls:`."""
 
 
-def kept_trees(state: Stored) -> KeptTrees:
+def kept_trees(state: StoredTables) -> KeptTrees:
     """The trees of pages that the state has."""
     return lambda keys: kept.page_trees(state, keys)
 

@@ -22,25 +22,25 @@ from reconciler.features.urls.tables.ledger import (
 )
 from reconciler.features.urls.tables.trees import read_trees, write_trees
 from reconciler.state import Journal
-from reconciler.state.stored import Stored
+from reconciler.state.stored import StoredTables
 
 
-def page_trees(stored: Stored, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
+def page_trees(stored: StoredTables, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
     """The trees of pages that were kept of these objects, of whichever revision."""
     return stored.stored(lambda connection, state: read_trees(connection, state, keys)) or {}
 
 
-def url_digests(stored: Stored) -> Mapping[Address, str]:
+def url_digests(stored: StoredTables) -> Mapping[Address, str]:
     """What the recorded URLs of each site were computed from."""
     return stored.stored(read_digests) or {}
 
 
-def recorded_urls(stored: Stored) -> RecordedUrls:
+def recorded_urls(stored: StoredTables) -> RecordedUrls:
     """Every URL of the ledger with the page that it had last; and the moves of runs whose files were not written."""
     return stored.stored(read_recorded) or RecordedUrls()
 
 
-def urls(stored: Stored, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
+def urls(stored: StoredTables, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
     """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""
 
     def read(after: tuple[str, int]) -> list[UrlRecord]:
@@ -49,7 +49,7 @@ def urls(stored: Stored, *, site: str | None = None, ended: bool = False) -> Ite
     return all_records(read)
 
 
-def url_history(stored: Stored, url: str) -> UrlHistory:
+def url_history(stored: StoredTables, url: str) -> UrlHistory:
     """What is known of one URL, in the spelling of the ledger."""
     return stored.stored(lambda connection, state: read_history(connection, state, url)) or UrlHistory(url)
 
