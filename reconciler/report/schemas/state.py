@@ -27,7 +27,7 @@ class StateListDocument(t.Record):
 
     format: Literal["reconciler.state-list/1"]
     lineage: Annotated[t.Text, t.doc("Identifies the state; empty where there is none yet.")]
-    serial: t.StoredTables
+    serial: t.Stored
     bindings: Annotated[t.Items[TrackedData], t.doc("By address.")]
 
 
@@ -46,7 +46,7 @@ class StateShowDocument(TrackedData):
 
 class PositionData(t.Record):
     parent: Annotated[t.Text, t.doc("Its address, or empty for the top.")]
-    index: t.StoredTables
+    index: t.Stored
 
 
 class MemoryData(t.Record):
@@ -75,7 +75,7 @@ class StoredRunData(t.Record):
     started: t.Moment
     ended: Annotated[t.Moment | None, t.doc("Null where it is running or was killed.")]
     summary: t.Object | None
-    exit: t.StoredTables | None
+    exit: t.Stored | None
 
 
 class StoredOutcomeData(t.Record):
@@ -91,7 +91,7 @@ class StoredRequestData(t.Record):
     id: t.StoredNumber
     at: t.Moment
     run: t.Text
-    step: t.StoredTables
+    step: t.Stored
     address: t.AddressText
     kind: t.KindName
     verb: t.Text
@@ -184,7 +184,7 @@ class StateDocument(t.Record):
     environment: t.Text | None
     service: Annotated[t.Text, t.doc("Its address, or `sandbox:` with the sandbox's own id. Ids mean nothing elsewhere.")]
     lineage: Annotated[t.Text, t.doc("Identifies this state for good.")]
-    serial: Annotated[t.StoredTables, t.doc("Grows with every run that writes.")]
+    serial: Annotated[t.Stored, t.doc("Grows with every run that writes.")]
     bindings: t.Items[BindingData]
     rules: Annotated[RulesData | None, t.doc("Those under which the project was last applied.")]
     runs: Annotated[t.Items[StoredRunData], t.doc("Oldest first.")]
