@@ -20,10 +20,11 @@ LONG: Final = "RECONCILER_TEST_LONG"
 
 PUSH: Final = (
     "apply/test_kill.py", "audience/test_agreement.py", "audience/test_proof.py", "audience/test_runner.py", "cli/test_consent.py",
-    "cli/test_progress.py", "features/edits/test_propose_anything.py", "cli/test_state_shared.py", "docs/test_command_lines.py",
-    "docs/test_site.py", "growth", "hostile/test_canaries.py", "hostile/test_every_command.py", "hostile/test_ports.py",
-    "hostile/test_titles.py", "metamorphic", "mutants", "packaging", "features/forges/pipelines", "plan/test_disclosure_grows.py",
-    "reliability", "sandbox/test_file.py", "state/test_bucket_remote.py", "state/test_races.py", "strict", "test_benchmarks.py",
+    "cli/test_progress.py", "cli/test_state_shared.py", "docs/test_command_lines.py", "docs/test_site.py",
+    "features/edits/test_propose_anything.py", "features/forges/pipelines", "growth", "hostile/test_canaries.py",
+    "hostile/test_every_command.py", "hostile/test_ports.py", "hostile/test_titles.py", "metamorphic", "mutants", "packaging",
+    "plan/test_disclosure_grows.py", "reliability", "sandbox/test_file.py", "state/test_bucket_remote.py", "state/test_races.py", "strict",
+    "test_benchmarks.py",
 )  # fmt: skip
 """What a run of everything leaves to CI, because it takes a quarter of the time: it runs on a push (`--push`), and where it is named."""
 THROUGH: Final = (

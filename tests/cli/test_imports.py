@@ -174,8 +174,8 @@ def test_help_and_version_import_no_command_no_engine_and_no_large_library(optio
     assert modules & HEAVY == set()
     assert sorted(name for name in modules if name.startswith("reconciler.") and name.split(".")[1] not in ("cli", "report", "text")) == [
         "reconciler.address", "reconciler.assembled", "reconciler.errors", "reconciler.exits", "reconciler.files",
-            "reconciler.interpreters", "reconciler.links",
-        "reconciler.run", "reconciler.run.operation", "reconciler.run.supervision", "reconciler.signals", "reconciler.writing",
+        "reconciler.interpreters", "reconciler.links", "reconciler.run", "reconciler.run.operation", "reconciler.run.supervision",
+        "reconciler.signals", "reconciler.writing",
     ]  # fmt: skip
     assert not [name for name in modules if name.startswith("reconciler.cli.commands.")]
 

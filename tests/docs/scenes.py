@@ -280,7 +280,7 @@ git commit -qam change; reconciler apply --yes
 }
 """The pages that are followed: their edits are made too, and they show what is printed. What the reader has before."""
 
-NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/features/forges, tests/features/forges/test_comment.py"
+NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/features/forges"
 NEEDS_DOUBT: Final = "a request whose outcome is unknown: tests/cli/test_answers.py"
 NEEDS_PLAN: Final = "a plan that waits for somebody: tests/fleet/test_approvals.py"
 NEEDS_ALARM: Final = "drift of somebody who edits: tests/docs/test_runbooks.py"
