@@ -75,10 +75,32 @@ main = Program(
 
 def assemble() -> None:
     """Fill every seam of the kernel."""
+    from reconciler.cli.commands.schema import FILES, FileSchema
+    from reconciler.features.access.documents import AccessDocument
+    from reconciler.features.drift.documents import DriftDocument, ProposalDocument
+    from reconciler.features.drift.report import document as drift_document
+    from reconciler.features.health.documents import HealthDocument, SiteDocument
     from reconciler.features.policies import stages as policies
+    from reconciler.features.rehearsal import report as rehearsal
+    from reconciler.features.rehearsal.documents import RehearsalDocument
+    from reconciler.features.testing.documents import TestsDocument
+    from reconciler.features.testing.schema import schema as test_schema
     from reconciler.features.urls import guard as url_guard, recording, stages as urls
     from reconciler.features.urls.report import section as url_section
     from reconciler.features.work import guard as work_guard, report as work_section, stages as work
+    from reconciler.fleet import preview_report
+    from reconciler.fleet.declared.schema import schema as fleet_schema
+    from reconciler.fleet.documents import (
+        FleetApprovalDocument,
+        FleetAuditLine,
+        FleetPlanDocument,
+        FleetPreviewDocument,
+        FleetStatusDocument,
+    )
+    from reconciler.report.reading import FORMATS
+    from reconciler.report.schemas.documents import DOCUMENTS, Document
+    from reconciler.report.schemas.runs import DoctorDocument, UndoDocument
+    from reconciler.report.schemas.state import UrlHistoryDocument, UrlListDocument
     from reconciler.report.sections import SECTIONS
     from reconciler.run.applying import BESIDE
     from reconciler.run.comparison import FILE_STAGES
@@ -90,3 +112,23 @@ def assemble() -> None:
     FEATURE_GUARDS.fill(work_guard.GUARD, url_guard.GUARD)
     BESIDE.fill(recording.BESIDE)
     SECTIONS.fill(url_section.SECTION, work_section.SECTION)
+    FORMATS.fill(drift_document.FORMAT, rehearsal.FORMAT, preview_report.FORMAT)
+    FILES.fill(FileSchema("fleet", "fleet files", lambda kinds: fleet_schema()), FileSchema("test", "test files", test_schema))
+    DOCUMENTS.fill(
+        Document("drift", "Drift", DriftDocument),
+        Document("proposal", "What was changed outside Reconciler, as new files", ProposalDocument),
+        Document("access", "Who can read what", AccessDocument),
+        Document("health", "Whether an organization works for its readers", HealthDocument),
+        Document("site-health", "One site on one page", SiteDocument),
+        Document("rehearsal", "What a plan led to on a copy", RehearsalDocument),
+        Document("undo", "What an undo did", UndoDocument),
+        Document("test-results", "What tests found", TestsDocument),
+        Document("doctor", "Problems that doctor found", DoctorDocument),
+        Document("urls", "The ledger of published URLs", UrlListDocument),
+        Document("url-history", "What is known of one URL", UrlHistoryDocument),
+        Document("fleet-plan", "What a fleet file changes", FleetPlanDocument),
+        Document("fleet-preview", "What a commit does to a fleet", FleetPreviewDocument),
+        Document("fleet-approval", "A decision on a plan of a fleet", FleetApprovalDocument),
+        Document("fleet-audit", "A line of the audit log of a fleet", FleetAuditLine),
+        Document("fleet-status", "The status of a fleet", FleetStatusDocument),
+    )

@@ -42,7 +42,7 @@ OTHERS = {
     "fleet/sources/copies.py": WORKERS,
     "fleet/runs/folders.py": WORKERS,
     "fleet/runs/work.py": WORKERS,
-    "features/forges/job.py": "the event of the runner, which the runner names",
+    "run/job.py": "the event of the runner, which the runner names",
     "state/bucket/objects.py": "a folder that plays a bucket, for tests",
     "state/sqlite.py": WRITING,
     "state/lease.py": SHUT,

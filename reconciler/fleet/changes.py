@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from reconciler.fleet.documents import FleetKeyData
 from reconciler.fleet.model import FleetProject, as_data
-from reconciler.report.schemas.fleet import FleetKeyData
 
 VANISH_SHARE: Final = 0.2  # of a generator's or the file's projects; removing more at once requires consent
 VANISH_FREE: Final = 1  # so many may always be removed

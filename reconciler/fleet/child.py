@@ -37,12 +37,13 @@ from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
 from reconciler.features.drift.commands.groups import lines
+from reconciler.features.drift.documents import DriftDocument, ProposalDocument
 from reconciler.features.drift.model import Drift, DriftBounds
 from reconciler.features.drift.report.accepted import accepted_document
+from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.accepted import accepted_drift
 from reconciler.features.drift.run.reading import DriftReading, drift_commands
-from reconciler.features.edits.documents import ProposalDocument
 from reconciler.features.health.plan import HealthInputs, health
 from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
@@ -57,11 +58,10 @@ from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Plan
-from reconciler.report.documents import drift_document, plan_document
+from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
-from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.run.loading import keyed, now
 from reconciler.run.opened import Run

@@ -7,13 +7,10 @@ come first: what happens to one of 300 is what nobody would look for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from reconciler.features.urls.model.pages import UrlReason
-from reconciler.model import Severity, Source
-from reconciler.report.layout import Span, Style
-from reconciler.report.reading import sheet_of
-from reconciler.report.schemas.fleet import (
+from reconciler.fleet.documents import (
     PREVIEW_CLASSES,
     PREVIEW_MOMENTS,
     FleetPreviewDocument,
@@ -21,6 +18,9 @@ from reconciler.report.schemas.fleet import (
     FleetPreviewProblemData,
     FleetPreviewReadingData,
 )
+from reconciler.model import Severity, Source
+from reconciler.report.layout import Span, Style
+from reconciler.report.reading import DocumentFormat, sheet_of
 from reconciler.report.schemas.plan import PlanDocument
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import SIGNS, count, listed
@@ -217,3 +217,8 @@ def _fleet_file(document: FleetPreviewDocument) -> Iterator[SheetEntry]:
     for text, names in keys.items():
         who = names[0] if len(names) == 1 else f"{count(len(names), 'project')} like {names[0]}"
         yield SheetEntry(who, "", [SheetLine(Style.UPDATE, "~", text, "is different in the fleet file")], section="The fleet")
+
+
+FORMAT: Final = DocumentFormat(
+    "reconciler.fleet-preview/1", FleetPreviewDocument, lambda document: preview_sheet(cast("FleetPreviewDocument", document))
+)

@@ -13,15 +13,7 @@ from reconciler.fleet.acts import Decided
 from reconciler.fleet.approvals import Decision
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.declared.values import in_words
-from reconciler.fleet.drift_groups import FleetDriftGroup, differences
-from reconciler.fleet.facts import Judged, NotApplied, facts_of, health_of, is_unverified
-from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
-from reconciler.fleet.model import Approval, Mode
-from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, unsaid
-from reconciler.fleet.store.audit import AuditRecord
-from reconciler.fleet.store.projects import ProjectRow
-from reconciler.report.layout import Style, table
-from reconciler.report.schemas.fleet import (
+from reconciler.fleet.documents import (
     FleetApprovalDocument,
     FleetAuditLine,
     FleetConcernData,
@@ -31,6 +23,14 @@ from reconciler.report.schemas.fleet import (
     FleetStatusDocument,
     FleetVerdictData,
 )
+from reconciler.fleet.drift_groups import FleetDriftGroup, differences
+from reconciler.fleet.facts import Judged, NotApplied, facts_of, health_of, is_unverified
+from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
+from reconciler.fleet.model import Approval, Mode
+from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, unsaid
+from reconciler.fleet.store.audit import AuditRecord
+from reconciler.fleet.store.projects import ProjectRow
+from reconciler.report.layout import Style, table
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine
 from reconciler.report.words import count
 from reconciler.text.escape import as_json, terminal

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.errors import ReconcilerError, Refused
-from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
 from reconciler.git import GitRepository
 from reconciler.git.working import NamedCommit, ended, git_says
 
@@ -22,23 +22,34 @@ AUTHOR: Final = {"user.name": "Reconciler", "user.email": "reconciler@localhost"
 TREE: Final = "040000"
 
 
-def write_branch(repository: GitRepository, base: NamedCommit, accepted: AcceptedDrift) -> str | None:
-    """Put accepted drift on its branch, as one commit on top of `base`; the id of a new commit, None if the branch has it already.
+@dataclass(frozen=True)
+class BranchCommit:
+    """What a branch of this program is to have. `files`: new texts by path. `is_there`: whether the message of its last commit says that
+    it has that already."""
+
+    branch: str
+    files: Mapping[str, str]
+    message: str
+    is_there: Callable[[str], bool]
+
+
+def write_branch(repository: GitRepository, base: NamedCommit, commit: BranchCommit) -> str | None:
+    """Put files on a branch, as one commit on top of `base`; the id of a new commit, None if the branch has it already.
 
     Raises `Refused` where the branch is checked out or has commits of others, `ReconcilerError` where git refuses.
     """
-    ref = f"refs/heads/{accepted.branch}"
+    ref = f"refs/heads/{commit.branch}"
     if _text(repository, "rev-parse", "--symbolic-full-name", "HEAD") == ref:
-        wrong = f"{accepted.branch} is checked out, and accepting the drift replaces it"
+        wrong = f"{commit.branch} is checked out, and accepting the drift replaces it"
         raise Refused(wrong, id="RC-branch-taken", hint="Switch to the branch that it is to be merged into.")
     before = _text(repository, "rev-parse", "--verify", "--quiet", ref, missing="")
-    if before and owned_digest(accepted, _text(repository, "log", "-1", "--format=%B", before)) == accepted.digest:
+    if before and commit.is_there(_text(repository, "log", "-1", "--format=%B", before)):
         return None
-    blobs = {path: _text(repository, "hash-object", "-w", "--stdin", given=text) for path, text in accepted.files.items()}
+    blobs = {path: _text(repository, "hash-object", "-w", "--stdin", given=text) for path, text in commit.files.items()}
     tree = _tree(repository, f"{base.id}^{{tree}}", blobs)
-    commit = _text(repository, "commit-tree", tree, "-p", base.id, given=accepted.message, settings=_author(repository))
-    _text(repository, "update-ref", "-m", "reconciler drift --propose", ref, commit, before or "0" * len(commit))
-    return commit
+    new = _text(repository, "commit-tree", tree, "-p", base.id, given=commit.message, settings=_author(repository))
+    _text(repository, "update-ref", "-m", "reconciler drift --propose", ref, new, before or "0" * len(new))
+    return new
 
 
 def _tree(repository: GitRepository, tree: str, blobs: Mapping[str, str]) -> str:

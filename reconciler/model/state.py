@@ -267,6 +267,22 @@ class StateChange:
     old: Address | None = None
 
 
+@dataclass(frozen=True)
+class SiteRun:
+    """A run that changed a site or saw its URLs change. `changed`: requests about the site and what is in it, by verb. `begun`, `ended`:
+    URLs. `live`: URLs that answer after it. `commit`: of its files, None where nobody knows it."""
+
+    run: str
+    at: datetime
+    who: str
+    command: str
+    commit: str | None = None
+    changed: Mapping[str, int] = field(default_factory=dict)
+    begun: int = 0
+    ended: int = 0
+    live: int = 0
+
+
 def renamed_with_containers(renames: Mapping[Address, Address]) -> dict[Address, Address]:
     """Of renames (former address to new), those that only follow the rename of a container, each with the outermost of these."""
     followers: dict[Address, Address] = {}

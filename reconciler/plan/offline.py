@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Binding, Change, Declared, Desired, Observed, Origin, Plan, Position, State
-from reconciler.model.codec import path_ids, unresolved_addresses, wanted
-from reconciler.plan.before import choose
+from reconciler.model.codec import chooser, path_ids, unresolved_addresses, wanted
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan_to_carry_out
@@ -232,3 +231,14 @@ class PublishedUrls:
             if item is not None:
                 return self.kinds[name], item
         return None
+
+
+def choose(kinds: Kinds, objects: dict[str, dict[str, Observed]], chosen: Mapping[tuple[Key, str], str]) -> None:
+    """Set the flags of the children of which their parent chose another one before."""
+    for kind in kinds.values():
+        for flag in kinds.flags(kind.name) if chosen else ():
+            for id, observed in list(objects.get(kind.name, {}).items()):
+                parent = chooser(kinds, kind, flag, observed)
+                last = chosen.get(((parent[0], parent[1]), parent[2].name)) if parent is not None else None
+                if last is not None:
+                    objects[kind.name][id] = replace(observed, flags={**observed.flags, flag: id == last})

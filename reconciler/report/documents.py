@@ -14,9 +14,6 @@ from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
-from reconciler.features.drift.model import Drift, Drifted, DriftGroup, DriftWord
-from reconciler.features.drift.report.groups import DriftCommands, group_text
-from reconciler.features.undo import Cannot, YamlLine
 from reconciler.model import (
     Action,
     Binding,
@@ -29,7 +26,6 @@ from reconciler.model import (
     Outcome,
     Plan,
     Position,
-    RecordedRun,
     Source,
     State,
     StateChange,
@@ -123,7 +119,7 @@ def plan_document(
         "broken": [record(plan_types.BrokenUrlData, item) for item in plan.broken],
         "forbidden": [record(plan_types.ForbiddenData, item) for item in plan.forbidden],
         "violations": [violation_data(item) for item in plan.violations],
-        "unmanaged": _unmanaged(plan.unmanaged),
+        "unmanaged": unmanaged_data(plan.unmanaged),
         "unknown": unknown_data(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
@@ -134,11 +130,11 @@ def plan_document(
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
-        document["ignored"] = _ignored(plan.ignored)
+        document["ignored"] = ignored_data(plan.ignored)
     return document
 
 
-def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:
+def ignored_data(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:
     """The differences that the YAML says to leave alone."""
     return [{"address": str(address), "field": delta.name} for address, deltas in ignored.items() for delta in deltas]
 
@@ -193,7 +189,7 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
     if outcome.not_visible:
         document["notVisible"] = [str(address) for address in outcome.not_visible]
     if outcome.plan.ignored:
-        document["ignored"] = _ignored(outcome.plan.ignored)
+        document["ignored"] = ignored_data(outcome.plan.ignored)
     return document
 
 
@@ -202,88 +198,8 @@ def _edited(edit: Edited) -> run_types.EditedData:
     return record(run_types.EditedData, edit, **hidden, reason=edit.says)
 
 
-def drift_document(drift: Drift, commands: DriftCommands | None = None) -> plan_types.DriftDocument:
-    """The document of drift; `whole`: everything was read, so that the coverage is complete."""
-    # What is unknown about one address is not a kind that could not be read, but programs must treat it alike.
-    unread: list[t.UnknownData] = [
-        {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
-    ]
-    document: plan_types.DriftDocument = {
-        "format": "reconciler.drift/1",
-        "project": drift.project,
-        "environment": drift.environment,
-        "summary": {
-            "changed": drift.count(DriftWord.CHANGED),
-            "deleted": drift.count(DriftWord.DELETED),
-            "moved": drift.count(DriftWord.MOVED),
-            "unmanaged": len(drift.unmanaged),
-            "managed": drift.managed,
-            "silenced": len(drift.ignored),
-            "unjudged": len(drift.unjudged),
-            "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
-            "whole": drift.whole,
-        },
-        "resources": [_drifted(item) for item in drift.resources],
-        "unmanaged": _unmanaged(drift.unmanaged),
-        "unknown": unknown_data(drift.unknown) + unread,
-        "unjudged": [str(address) for address in drift.unjudged],
-        "silenced": [
-            {"address": str(item.address), "field": item.field, "reason": item.known.reason, "until": item.known.until.isoformat()}
-            for item in drift.ignored
-        ],
-        "notes": list(drift.notes),
-        "violations": [violation_data(item) for item in drift.violations],
-    }
-    if drift.groups:
-        document["groups"] = [_drift_group(item) for item in drift.groups]
-    if commands is not None:
-        for entry, group in zip(document.get("groups", ()), drift.groups, strict=True):
-            entry["revert"] = commands.revert([group])
-            entry["accept"] = commands.accept(drift, [group])
-    if drift.exposures:
-        document["exposures"] = [exposure_data(item) for item in drift.exposures]
-    if drift.left_alone:
-        document["summary"]["ignored"] = drift.left_alone_count
-        document["ignored"] = _ignored(drift.left_alone)
-    return document
-
-
-def _drift_group(group: DriftGroup) -> plan_types.DriftGroupData:
-    after, before = (None if moment is None else utc_text(moment) for moment in (group.between.after, group.between.before))
-    data: plan_types.DriftGroupData = {
-        "id": group.id,
-        "class": group.drift_class.value,
-        "addresses": [str(address) for address in group.addresses],
-        "between": {"after": after, "before": before},
-        "says": group_text(group),
-        "readers": [{"who": item.who, "gains": item.gains, "addresses": [str(at) for at in item.addresses]} for item in group.readers],
-        "urls": [{"before": url.before, "after": url.after} for url in group.urls],
-    }
-    if group.effects:
-        data["effects"] = list(group.effects)
-    if group.unmanaged is not None:
-        (data["unmanaged"],) = _unmanaged([group.unmanaged])
-    return data
-
-
-def _drifted(resource: Drifted) -> plan_types.DriftedData:
-    return record(
-        plan_types.DriftedData,
-        resource,
-        fields=[_drifted_field(delta) for delta in resource.fields],
-        place=None if resource.place is None else {"lastApplied": _spot(resource.place[0]), "now": _spot(resource.place[1])},
-        deletedAt=None if resource.deleted_at is None else utc_text(resource.deleted_at),
-        restorableFor=None if resource.left is None else int(resource.left.total_seconds()),
-    )
-
-
-def _drifted_field(delta: Delta) -> plan_types.DriftedFieldData:
-    # Drift is seen from what was applied last: "now" is what a plan calls "before".
-    last, now, declared = (HIDDEN,) * 3 if delta.sensitive else (data(delta.last), data(delta.before), data(delta.after))
-    return record(plan_types.DriftedFieldData, delta, lastApplied=last, now=now, declared=declared, cannotBeSet=delta.note is not None)
-
-
-def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
+def unmanaged_data(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
+    """Objects that nobody declares."""
     return [record(t.UnmanagedData, item, id=bare(item.id)) for item in unmanaged]
 
 
@@ -317,7 +233,7 @@ def _change(change: Change) -> plan_types.ChangeData:
         plan_types.ChangeData,
         change,
         fields=[_field(delta) for delta in change.fields],
-        place={"before": _spot(change.before), "after": _spot(change.after)} if Action.MOVE in change.actions else None,
+        place={"before": spot_data(change.before), "after": spot_data(change.after)} if Action.MOVE in change.actions else None,
         reason="; ".join(filter(None, [change.reason, *field_notes(change.fields)])),
     )
 
@@ -337,7 +253,8 @@ def _field(delta: Delta) -> plan_types.FieldData:
     return document
 
 
-def _spot(spot: Position | None) -> t.SpotData:
+def spot_data(spot: Position | None) -> t.SpotData:
+    """A position among siblings."""
     return {"parent": None, "previous": None} if spot is None else record(t.SpotData, spot)
 
 
@@ -345,24 +262,7 @@ def _step(step: Step) -> plan_types.StepData:
     return record(plan_types.StepData, step, path=path_text(step.path), needs=sorted(step.needs), after=sorted(step.after))
 
 
-# -- undo and the state ---------------------------------------------------------------------------------------------------------------
-
-
-def undo_document(
-    run: RecordedRun, outcome: Outcome, state_changes: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
-) -> run_types.UndoDocument:
-    """`run`: the run that was undone. `state_changes`: the changes of the state. `cannot`: changes of that run that remain.
-
-    `lines`: lines of the YAML that still declare them.
-    """
-    return {
-        "format": "reconciler.undo/1",
-        **results_document(outcome),
-        "run": run.id,
-        "state": [state_change_document(state_change) for state_change in state_changes],
-        "cannot": [record(t.ReasonData, item) for item in cannot],
-        "yaml": [record(run_types.LineData, line) for line in lines],
-    }
+# -- the state ---------------------------------------------------------------------------------------------------------------
 
 
 def state_change_document(state_change: StateChange) -> run_types.TurnData:

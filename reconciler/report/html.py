@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.features.drift.model import Share
 from reconciler.report import figures
-from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, SheetTable, TableCell, Weight
+from reconciler.report.sheet import Share, Sheet, SheetEntry, SheetLine, SheetTable, TableCell, Weight
 from reconciler.report.style import style
 from reconciler.text.escape import html as escaped
 

@@ -12,25 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, Glob
-from reconciler.features.drift.model import (
-    Drift,
-    DriftBounds,
-    DriftClass,
-    Drifted,
-    DriftedReaders,
-    DriftGroup,
-    DriftWord,
-    EndedUrl,
-    IgnoredDifference,
-    KnownDrift,
-)
-from reconciler.features.drift.report.sheet import drift_sheet
-from reconciler.features.rehearsal.documents import RehearsalDocument
-from reconciler.features.rehearsal.report import rehearsal_document_sheet
 from reconciler.model import (
     Action,
     Blocked,
@@ -59,9 +43,12 @@ from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes, 
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
+from reconciler.report.schemas.plan import PlanDocument
+from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
 from reconciler.report.sections import SECTIONS
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN
+from reconciler.seams import Seam
 
 Data = Mapping[str, Any]
 FAILED: Final = "The job failed before it had a result."
@@ -70,8 +57,8 @@ SPAN_MAX: Final = 10**9  # seconds; a document can have a number that is too lar
 
 
 def sheet_of(document: Data) -> Sheet:
-    """The sheet of a document whose `format` is one of `FORMATS`. Raises `ValueError`."""
-    return FORMATS[document["format"]](document)
+    """The sheet of a document whose `format` is one of `formats`. Raises `ValueError`."""
+    return formats()[document["format"]].sheet(document)
 
 
 def failed(kind: str) -> Sheet:
@@ -93,7 +80,7 @@ def _plan(document: Data) -> Sheet:
         tuple(map(_change, document["changes"])),
         tuple(Step(item["id"], Address.parse(item["address"]), "", item["verb"], item["method"], ()) for item in document["steps"]),
         tuple(Unmanaged(**item) for item in document["unmanaged"]),
-        tuple(_unknown(item) for item in document["unknown"]),
+        tuple(unknown_of(item) for item in document["unknown"]),
         tuple(map(Address.parse, document["inDoubt"])),
         tuple(map(_blocked, blocked)),
         {Address.parse(item["address"]): item["reason"].removeprefix(IN_SECOND_RUN) for item in later},
@@ -109,11 +96,11 @@ def _plan(document: Data) -> Sheet:
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
             for item in document["forbidden"]
         ),
-        violations=tuple(map(_violation, document.get("violations", ()))),
+        violations=tuple(map(violation_of, document.get("violations", ()))),
         notes=tuple(document["notes"]),
         outside=numbers["outside"] or None,
         files_only=numbers["unmanaged"] is None,
-        ignored=_ignored(document),
+        ignored=ignored_of(document),
         features={key: value for section in SECTIONS for key, value in section.read(document).items()},
     )
     sheet = plan_sheet(plan, full=True, remedies=True)
@@ -130,8 +117,8 @@ def _change(item: Data) -> Change:
         item["kind"],
         tuple(map(Action, item["actions"])),
         fields,
-        _spot(place["before"]),
-        _spot(place["after"]),
+        spot_of(place["before"]),
+        spot_of(place["after"]),
         item["reason"].removesuffix("; ".join(field_notes(fields))).removesuffix("; "),
         source_of(item["source"]),
         # Who deleted what is restored is not in a document: nobody is accused.
@@ -177,7 +164,8 @@ def exposure_of(item: Data) -> Exposure:
     )
 
 
-def _violation(item: Data) -> Violation:
+def violation_of(item: Data) -> Violation:
+    """A violated rule from its data."""
     return Violation(
         item["sort"],
         item["rule"],
@@ -192,7 +180,7 @@ def _violation(item: Data) -> Violation:
     )
 
 
-# -- outcomes, drift, findings --------------------------------------------------------------------------------------------------------
+# -- outcomes, findings --------------------------------------------------------------------------------------------------------
 
 
 def _outcome(document: Data) -> Sheet:
@@ -231,77 +219,6 @@ def _outcome(document: Data) -> Sheet:
     return outcome_sheet(outcome)
 
 
-def _drift(document: Data) -> Sheet:
-    resources = tuple(map(_drifted, document["resources"]))
-    by_address = {resource.address: resource for resource in resources}
-    drift = Drift(
-        document["project"],
-        document["environment"],
-        resources,
-        tuple(Unmanaged(**item) for item in document["unmanaged"]),
-        tuple(map(_unknown, document["unknown"])),
-        managed=document["summary"]["managed"],
-        # Only their number is shown.
-        ignored=tuple(
-            IgnoredDifference(Address.parse(item["address"]), item["field"], KnownDrift(EVERYTHING, None, item["reason"], date.max))
-            for item in document["silenced"]
-        ),
-        notes=tuple(document["notes"]),
-        unjudged=tuple(map(Address.parse, document["unjudged"])),
-        violations=tuple(map(_violation, document.get("violations", ()))),
-        left_alone=_ignored(document),
-        exposures=tuple(map(exposure_of, document.get("exposures", ()))),
-        groups=tuple(_drift_group(item, by_address) for item in document.get("groups", ())),
-    )
-    return drift_sheet(drift, full=True)
-
-
-def _drift_group(item: Data, resources: Mapping[Address, Drifted]) -> DriftGroup:
-    addresses = tuple(map(Address.parse, item["addresses"]))
-    after, before = (
-        None if text is None else datetime.fromisoformat(text) for text in (item["between"]["after"], item["between"]["before"])
-    )
-    return DriftGroup(
-        item["id"],
-        DriftClass(item["class"]),
-        addresses,
-        tuple(resources[address] for address in addresses if address in resources),
-        Unmanaged(**item["unmanaged"]) if "unmanaged" in item else None,
-        tuple(item.get("effects", ())),
-        tuple(DriftedReaders(one["who"], one["gains"], tuple(map(Address.parse, one["addresses"]))) for one in item["readers"]),
-        tuple(EndedUrl(url["before"], url["after"]) for url in item["urls"]),
-        DriftBounds(after, before),
-    )
-
-
-def _drifted(item: Data) -> Drifted:
-    place = None
-    if item["place"] is not None:
-        then, now = _spot(item["place"]["lastApplied"]), _spot(item["place"]["now"])
-        place = (then, now) if then is not None and now is not None else None
-    return Drifted(
-        Address.parse(item["address"]),
-        item["kind"],
-        DriftWord(item["status"]),
-        tuple(
-            Delta(
-                field["name"],
-                field["now"],
-                field["declared"],
-                Cause(field["cause"]),
-                HIDDEN in (field["lastApplied"], field["now"]),
-                field["note"],
-                last=field["lastApplied"],
-            )
-            for field in item["fields"]
-        ),
-        place,
-        None if item["deletedAt"] is None else datetime.fromisoformat(item["deletedAt"]),
-        None if item["restorableFor"] is None else timedelta(seconds=min(item["restorableFor"], SPAN_MAX)),
-        source=source_of(item["source"]),
-    )
-
-
 def _findings(document: Data) -> Sheet:
     findings = [
         Finding(
@@ -318,10 +235,6 @@ def _findings(document: Data) -> Sheet:
     return findings_sheet(findings, project=document["project"] or "", environment=document["environment"])
 
 
-def _rehearsal(document: Data) -> Sheet:
-    return rehearsal_document_sheet(cast("RehearsalDocument", document))
-
-
 # -- parts of all of them -------------------------------------------------------------------------------------------------------------
 
 
@@ -329,19 +242,22 @@ def _address(text: str | None) -> Address | None:
     return None if text is None else Address.parse(text)
 
 
-def _spot(item: Data | None) -> Position | None:
+def spot_of(item: Data | None) -> Position | None:
+    """A position from its data."""
     # Only what is at the top of everything has no parent, and it has no siblings: nulls are a position that was not known.
     if item is None or item["parent"] is item["previous"] is None:
         return None
     return Position(_address(item["parent"]), previous=_address(item["previous"]))
 
 
-def _unknown(item: Data) -> Unknown:
+def unknown_of(item: Data) -> Unknown:
+    """What could not be read, from its data."""
     # The reason says already in which container.
     return Unknown(item["kind"], None, item["reason"])
 
 
-def _ignored(document: Data) -> dict[Address, tuple[Delta, ...]]:
+def ignored_of(document: Data) -> dict[Address, tuple[Delta, ...]]:
+    """The differences that the YAML says to leave alone, by address."""
     ignored: dict[Address, tuple[Delta, ...]] = {}
     for item in document.get("ignored", ()):
         address = Address.parse(item["address"])
@@ -349,10 +265,23 @@ def _ignored(document: Data) -> dict[Address, tuple[Delta, ...]]:
     return ignored
 
 
-FORMATS: Final[Mapping[str, Callable[[Data], Sheet]]] = {
-    "reconciler.plan/1": _plan,
-    "reconciler.outcome/1": _outcome,
-    "reconciler.drift/1": _drift,
-    "reconciler.findings/1": _findings,
-    "reconciler.rehearsal/1": _rehearsal,
-}
+class DocumentFormat(NamedTuple):
+    """The format of a document that can be shown again: its name, its shape, and its sheet."""
+
+    name: str
+    shape: Any
+    sheet: Callable[[Data], Sheet]
+
+
+_OURS: Final = (
+    DocumentFormat("reconciler.plan/1", PlanDocument, _plan),
+    DocumentFormat("reconciler.outcome/1", OutcomeDocument, _outcome),
+    DocumentFormat("reconciler.findings/1", FindingsDocument, _findings),
+)
+
+FORMATS: Final[Seam[DocumentFormat]] = Seam("documents of features that can be shown again")
+
+
+def formats() -> dict[str, DocumentFormat]:
+    """Every format by its name."""
+    return {row.name: row for row in (*_OURS, *FORMATS)}

@@ -32,7 +32,6 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from reconciler.features.drift.model import Share
 from reconciler.model import Source
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, cells, environment_header, table
 
@@ -55,6 +54,24 @@ class Harm(StrEnum):
     DELETION = "deletion"
     EXPOSURE = "exposure"
     DEAD_URL = "URL that stops working"
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the objects of a kind that were seen, how many are managed."""
+
+    managed: int
+    seen: int
+
+    @property
+    def percent(self) -> int:
+        """From 0 to 100, never rounded up."""
+        return 100 * self.managed // self.seen if self.seen else 100
+
+    @property
+    def ratio(self) -> float:
+        """From 0 to 1, two digits, never rounded up."""
+        return self.percent / 100
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,8 @@
-"""The exit codes that plans, drifts and outcomes end with."""
+"""The exit codes that plans and outcomes end with."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from reconciler import exits
-from reconciler.features.drift.model import Drift, DriftClass
 from reconciler.model import Outcome, Plan, StepStatus
 
 
@@ -21,18 +18,6 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
         codes.append(exits.FAILED)  # no resource could be checked
     if detailed and (asked or plan.deferred):
         codes.append(exits.PENDING)
-    return exits.strongest(codes)
-
-
-def of_drift(drift: Drift, *, fail_on: Collection[DriftClass] = ()) -> int:
-    """The exit code of drift: a failed assertion counts as drift. Unmanaged objects alone are not drift; a state that tracks none of the
-    selected resources cannot exclude drift. `fail_on`: only these classes count, whatever else differs, also where a change means something
-    worse too."""
-    codes = [exits.DONE]
-    if any({group.drift_class, *group.also} & {*fail_on} for group in drift.groups) if fail_on else drift.resources or drift.violations:
-        codes.append(exits.PENDING)
-    if drift.unknown or drift.unread or drift.undecided or drift.blind:
-        codes.append(exits.PARTLY)
     return exits.strongest(codes)
 
 

@@ -14,8 +14,8 @@ from itertools import takewhile
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.health.site.model import SiteRun
 from reconciler.model import Action, Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
+from reconciler.model.state import SiteRun
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert

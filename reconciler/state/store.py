@@ -18,9 +18,8 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
-from reconciler.features.health.site.model import SiteRun
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
-from reconciler.model.state import StateScope
+from reconciler.model.state import SiteRun, StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reconciler.errors import ReconcilerError
-from reconciler.features.edits.documents import ProposalDocument
+from reconciler.features.drift.documents import ProposalDocument
 from reconciler.fleet import acts
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import connected

@@ -10,9 +10,10 @@ from reconciler.address import Address
 from reconciler.features.drift.model import Drift
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.health.model import CheckResult, Concern, HealthReport, Sort
-from reconciler.features.health.site.model import EndedUrls, SiteHealth, SiteHistory, SitePart, SiteRun
+from reconciler.features.health.site.model import EndedUrls, SiteHealth, SiteHistory, SitePart
 from reconciler.features.work.model import WorkItem, WorkSort
 from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Position, Source, Step, StepResult, StepStatus, Unmanaged
+from reconciler.model.state import SiteRun
 from reconciler.report.layout import Span
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet

@@ -16,7 +16,7 @@ import pytest
 import sarif_pydantic
 
 from reconciler.errors import Problem
-from reconciler.features.drift.model import Drift, Drifted, DriftWord, Share
+from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.model import Action, Blocked, Cause, Declared, Delta, Desired, Finding, Plan, Severity, Source, StepStatus, Unmanaged
 from reconciler.report.annotations import code_quality, github, github_findings, junit, sarif
@@ -26,7 +26,7 @@ from reconciler.report.html import html as page
 from reconciler.report.markdown import LIMIT, markdown, marker
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.sheet import Sheet
+from reconciler.report.sheet import Share, Sheet
 from reconciler.text.pages import pages
 from tests import browser
 from tests.contains import assert_contains

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -17,16 +17,26 @@ from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
-from reconciler.features.testing.schema import schema as tests
-from reconciler.fleet.declared.schema import schema as fleet
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.report.layout import table
-from reconciler.report.schemas.documents import DOCUMENTS, schema_of
+from reconciler.report.schemas.documents import documents, schema_of
+from reconciler.resource import Kinds
+from reconciler.seams import Seam
 from reconciler.text.escape import as_json
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder, write_whole
 
+
+class FileSchema(NamedTuple):
+    """Files of a feature that editors check: the name of their schema, what they are, and the schema."""
+
+    name: str
+    says: str
+    schema: Callable[[Kinds], dict[str, Any]]
+
+
+FILES: Final[Seam[FileSchema]] = Seam("files of features that editors check")
 SUFFIX: Final = ".schema.json"
 CATALOG: Final = "catalog"
 FOLDER: Final = ".reconciler"
@@ -37,10 +47,8 @@ MODELINE: Final = "# yaml-language-server: $schema="
 def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
     """The names of the schemas."""
     yield "config", "project files"
-    yield "fleet", "fleet files"
-    yield "test", "test files"
-    for name, (title, _document) in DOCUMENTS.items():
-        yield name, title
+    yield from ((row.name, row.says) for row in FILES)
+    yield from ((row.name, row.title) for row in documents().values())
 
 
 @click.command("schema", short_help="Print JSON Schemas.")
@@ -64,9 +72,8 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
     options = Options.of(screen, parameters)
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),
-        "fleet": fleet,
-        "test": lambda: tests(load_kinds()),
-        **{document: partial(schema_of, document) for document in DOCUMENTS},
+        **{row.name: partial(row.schema, load_kinds()) for row in FILES},
+        **{document: partial(schema_of, document) for document in documents()},
     }
     if name and name not in known and (name != CATALOG or write):
         raise UsageError(
@@ -76,8 +83,8 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
         _write(screen, project, {listed: known[listed]() for listed in ([name] if name else known)})
     elif not name:
-        files = {file: str(known[file]()["title"]) for file in ("config", "fleet", "test")}
-        titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
+        files = {file: str(known[file]()["title"]) for file in ("config", *(row.name for row in FILES))}
+        titles = {**files, **{row.name: row.title for row in documents().values()}}
         screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:
         screen.document(catalog_entry() if name == CATALOG else known[name]())

@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.features.access.documents import AccessDocument, ReaderData, ReviewedData
 from reconciler.features.access.review import ReaderLine, Review, ReviewRow
 from reconciler.model import Severity
 from reconciler.report.documents import record, unknown_data, violation_data
 from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import violation_parts
-from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
 from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, SheetTable, TableCell, TableGroup, Weight
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS

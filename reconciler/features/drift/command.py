@@ -15,8 +15,10 @@ from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.features.drift.code import of_drift
 from reconciler.features.drift.commands import groups as drift_groups, requests
 from reconciler.features.drift.model import DriftClass
+from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run import baselines
 from reconciler.features.drift.run.accept import accept as accept_into_files
@@ -24,8 +26,6 @@ from reconciler.features.drift.run.accepted import accepted_drift
 from reconciler.features.drift.run.groups import chosen
 from reconciler.features.drift.run.reading import drift_commands, drift_of
 from reconciler.kinds import load as load_kinds
-from reconciler.report.documents import drift_document
-from reconciler.run import codes
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
 from reconciler.text.names import HERE
@@ -140,7 +140,7 @@ def command(
     if propose:
         report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
         made = accepted_drift(run, reading.planned, reading.shown, report_of)
-        unread = exits.PARTLY if codes.of_drift(reading.shown) == exits.PARTLY else exits.DONE
+        unread = exits.PARTLY if of_drift(reading.shown) == exits.PARTLY else exits.DONE
         return exits.strongest([requests.propose(screen, options, run.kinds, made, report_of), unread])
     if revert_plan is not None:
         groups = chosen(screen.masked_data(reading.shown), group)
@@ -154,4 +154,4 @@ def command(
     printed = reports.Report(document, sheet, made_at, folder)
     printed.write(screen, report)
     printed.show(screen, options.format)
-    return codes.of_drift(drifted, fail_on=fail_on)
+    return of_drift(drifted, fail_on=fail_on)

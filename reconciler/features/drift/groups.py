@@ -20,6 +20,7 @@ from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
 from reconciler.address import Address, bare
+from reconciler.features.drift.before import before_drift, last_value
 from reconciler.features.drift.model import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
 from reconciler.features.urls.plan.changes import ANY
 from reconciler.model import Actual, Observed, Unmanaged
@@ -27,7 +28,6 @@ from reconciler.model.variants import Variant
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
-from reconciler.plan.before import before_drift, last_value
 from reconciler.plan.containment import Key, copied, showing_kinds
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.variants import Published, variants

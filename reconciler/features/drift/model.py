@@ -12,6 +12,7 @@ from reconciler.model.actual import Unknown
 from reconciler.model.findings import Source, Violation
 from reconciler.model.plan import Delta, Exposure, Unmanaged
 from reconciler.model.state import Position
+from reconciler.report.sheet import Share
 
 
 class DriftWord(StrEnum):
@@ -69,24 +70,6 @@ class Drifted:
     def cannot_be_set(self) -> bool:
         """Whether a request cannot reset some of its fields."""
         return any(delta.note is not None for delta in self.fields)
-
-
-@dataclass(frozen=True)
-class Share:
-    """Of the objects of a kind that were seen, how many are managed."""
-
-    managed: int
-    seen: int
-
-    @property
-    def percent(self) -> int:
-        """From 0 to 100, never rounded up."""
-        return 100 * self.managed // self.seen if self.seen else 100
-
-    @property
-    def ratio(self) -> float:
-        """From 0 to 1, two digits, never rounded up."""
-        return self.percent / 100
 
 
 @dataclass(frozen=True)

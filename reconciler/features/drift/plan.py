@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from reconciler.address import Address, bare
 from reconciler.features.access.plan import unmet
 from reconciler.features.drift.groups import grouped as grouped
-from reconciler.features.drift.model import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
+from reconciler.features.drift.model import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Unread
 from reconciler.model import (
     Actual,
     Cause,
@@ -40,6 +40,7 @@ from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
 from reconciler.plan.world import World
+from reconciler.report.sheet import Share
 from reconciler.resource import Kinds
 
 

@@ -22,10 +22,10 @@ from reconciler.features.forges.comment.part import CommentPart, PartOrigin, is_
 from reconciler.features.forges.comment.upkeep import CommentMode
 from reconciler.features.forges.github import GitHub
 from reconciler.features.forges.gitlab import GitLab
-from reconciler.features.forges.job import TOKENS, Job, check_repository, check_token, forge_of_job, job
 from reconciler.features.forges.keep import keep
 from reconciler.features.forges.parts import name_of, read_event, read_parts
 from reconciler.features.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
+from reconciler.run.job import TOKENS, Job, check_repository, check_token, forge_of_job, job
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
 KINDS: Final = ("plan", "diff", "outcome", "drift", "findings", "preview")

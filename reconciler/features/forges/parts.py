@@ -13,17 +13,12 @@ from typing import Any, Final
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.features.forges.comment.part import CommentPart, PartOrigin, part
-from reconciler.features.forges.job import event
-from reconciler.features.rehearsal.documents import RehearsalDocument
-from reconciler.fleet.preview_report import preview_sheet
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused, read_file
-from reconciler.report.reading import failed as failure, sheet_of
+from reconciler.report.reading import failed as failure, formats
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.fleet import FleetPreviewDocument
-from reconciler.report.schemas.plan import DriftDocument, PlanDocument
-from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
 from reconciler.report.sheet import Sheet
+from reconciler.run.job import event
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
@@ -102,26 +97,18 @@ def _sheet(path: Path, *, named: bool) -> tuple[Sheet | None, str | None]:
 
 
 def _read(path: Path) -> Sheet:
-    shapes: dict[str, tuple[Any, Callable[[Any], Sheet]]] = {
-        "reconciler.plan/1": (PlanDocument, sheet_of),
-        "reconciler.outcome/1": (OutcomeDocument, sheet_of),
-        "reconciler.drift/1": (DriftDocument, sheet_of),
-        "reconciler.findings/1": (FindingsDocument, sheet_of),
-        "reconciler.rehearsal/1": (RehearsalDocument, sheet_of),
-        "reconciler.fleet-preview/1": (FleetPreviewDocument, preview_sheet),
-    }
+    shapes = formats()
     document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     format = document.get("format") if isinstance(document, dict) else None
     if not isinstance(format, str):
         raise ValueError("it has no format")
     if format not in shapes:
         raise ValueError(f"its format is {format[:60]!r}, not one of {', '.join(shapes)}")
-    shape, composer = shapes[format]
-    wrong = problem(shape, document)
+    wrong = problem(shapes[format].shape, document)
     if wrong is not None:
         raise ValueError(wrong)
     try:
-        return composer(document)
+        return shapes[format].sheet(document)
     except (ValueError, OverflowError) as error:
         raise ValueError(str(error)) from None
 

@@ -20,9 +20,9 @@ from urllib.parse import quote
 from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
 from reconciler.features.forges import bitbucket, github, gitlab
 from reconciler.features.forges.comment.part import Dialect
-from reconciler.features.forges.job import Job, check_repository, check_token
 from reconciler.features.forges.port import BlockingClock, TryAgain, understood
 from reconciler.features.forges.talk import OK
+from reconciler.run.job import Job, check_repository, check_token
 
 T = TypeVar("T")
 ROUNDS: Final = 5

@@ -11,7 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
@@ -21,6 +21,7 @@ from reconciler.features.urls.redirects.required import moved_parts
 from reconciler.model import Change, Delta, Step
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Span, Style
+from reconciler.report.reading import DocumentFormat
 from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
@@ -368,3 +369,10 @@ def short_url(url: str) -> str:
     """Without what every URL begins with: the scheme, and the machine of a sandbox."""
     parts = urlsplit(url)
     return parts.path if parts.hostname in ("127.0.0.1", "localhost", "::1") else url.removeprefix(f"{parts.scheme}://")
+
+
+FORMAT: Final = DocumentFormat(
+    "reconciler.rehearsal/1",
+    types.RehearsalDocument,
+    lambda document: rehearsal_document_sheet(cast("types.RehearsalDocument", document)),
+)

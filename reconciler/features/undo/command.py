@@ -20,10 +20,10 @@ from reconciler.features.undo import (
     YamlLine,
     redeclaring_lines,
 )
+from reconciler.features.undo.document import undo_document
 from reconciler.features.undo.session import change_state, inverse_of, undo_only
 from reconciler.model import RecordedRun, StateChange
 from reconciler.plan.matching.match import identify
-from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
 from reconciler.run.applying import ApplySession, applying

@@ -17,12 +17,12 @@ from reconciler.errors import ConfigError, UsageError
 from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.declared.file import parsed
 from reconciler.fleet.declared.keys import FILE
+from reconciler.fleet.documents import FleetPreviewReadingData
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject, Generator, Repository
 from reconciler.fleet.preview import PlannedRow, different_keys, follows, place, planned_rows
 from reconciler.fleet.sources.git import Commit, directories
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.report.schemas.fleet import FleetPreviewReadingData
 from reconciler.report.words import count
 
 HEAD: Final = "HEAD"

@@ -7,56 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
 
-from reconciler.features.edits.documents import ProposalDocument
-from reconciler.features.health.documents import HealthDocument, SiteDocument
-from reconciler.features.rehearsal.documents import RehearsalDocument
-from reconciler.features.testing.documents import TestsDocument
-from reconciler.report.schemas.fleet import (
-    FleetApprovalDocument,
-    FleetAuditLine,
-    FleetPlanDocument,
-    FleetPreviewDocument,
-    FleetStatusDocument,
-)
-from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
-from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
-from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
+from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
+from reconciler.report.schemas.runs import FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument
+from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
+from reconciler.seams import Seam
 from reconciler.text.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
-    "plan": ("A plan", PlanDocument),
-    "saved-plan": ("A saved plan", SavedPlanDocument),
-    "outcome": ("What an apply did", OutcomeDocument),
-    "drift": ("Drift", DriftDocument),
-    "proposal": ("What was changed outside Reconciler, as new files", ProposalDocument),
-    "access": ("Who can read what", AccessDocument),
-    "health": ("Whether an organization works for its readers", HealthDocument),
-    "site-health": ("One site on one page", SiteDocument),
-    "rehearsal": ("What a plan led to on a copy", RehearsalDocument),
-    "history": ("Every run", HistoryDocument),
-    "run": ("What one run did", RunDocument),
-    "undo": ("What an undo did", UndoDocument),
-    "findings": ("Findings about a project", FindingsDocument),
-    "test-results": ("What tests found", TestsDocument),
-    "doctor": ("Problems that doctor found", DoctorDocument),
-    "state": ("A whole state", StateDocument),
-    "state-list": ("What the state tracks", StateListDocument),
-    "fleet-plan": ("What a fleet file changes", FleetPlanDocument),
-    "fleet-preview": ("What a commit does to a fleet", FleetPreviewDocument),
-    "fleet-approval": ("A decision on a plan of a fleet", FleetApprovalDocument),
-    "fleet-audit": ("A line of the audit log of a fleet", FleetAuditLine),
-    "fleet-status": ("The status of a fleet", FleetStatusDocument),
-    "state-show": ("What the state remembers of an address", StateShowDocument),
-    "urls": ("The ledger of published URLs", UrlListDocument),
-    "url-history": ("What is known of one URL", UrlHistoryDocument),
-}
+
+
+class Document(NamedTuple):
+    """A document that commands print: the name of its schema, its title, its type."""
+
+    name: str
+    title: str
+    shape: Any
+
+
+_OURS: Final = (
+    Document("plan", "A plan", PlanDocument),
+    Document("saved-plan", "A saved plan", SavedPlanDocument),
+    Document("outcome", "What an apply did", OutcomeDocument),
+    Document("history", "Every run", HistoryDocument),
+    Document("run", "What one run did", RunDocument),
+    Document("findings", "Findings about a project", FindingsDocument),
+    Document("state", "A whole state", StateDocument),
+    Document("state-list", "What the state tracks", StateListDocument),
+    Document("state-show", "What the state remembers of an address", StateShowDocument),
+)
+
+DOCUMENTS: Final[Seam[Document]] = Seam("documents of features")
+
+
+def documents() -> dict[str, Document]:
+    """Every document by the name of its schema."""
+    return {row.name: row for row in (*_OURS, *DOCUMENTS)}
 
 
 class _Schema(GenerateJsonSchema):
@@ -73,13 +64,13 @@ class _Schema(GenerateJsonSchema):
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The JSON Schema of every document, by file name."""
-    return {f"{name}.schema.json": schema_of(name) for name in DOCUMENTS}
+    return {f"{name}.schema.json": schema_of(name) for name in documents()}
 
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one document; its `$id` changes only with the version of its format."""
-    title, document = DOCUMENTS[name]
-    schema = TypeAdapter(document).json_schema(schema_generator=_Schema)
+    _, title, shape = documents()[name]
+    schema = TypeAdapter(shape).json_schema(schema_generator=_Schema)
     form = str(schema.get("properties", {}).get("format", {}).get("const", ""))
     return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **schema}
 

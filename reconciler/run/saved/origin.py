@@ -14,9 +14,9 @@ from typing import Final
 
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
-from reconciler.features.forges.job import PipelineFacts, event, facts, forge_of_job
 from reconciler.git.working import WorkingRepository
 from reconciler.report.schemas.plan import OriginData
+from reconciler.run.job import PipelineFacts, event, facts, forge_of_job
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHORT: Final = 9  # characters of a commit in messages

@@ -13,8 +13,9 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.features.drift.model import DriftWord
+from reconciler.features.drift.report.document import drift_document
 from reconciler.model import Cause
-from reconciler.report.documents import drift_document, outcome_document
+from reconciler.report.documents import outcome_document
 from reconciler.report.plan import summary
 from reconciler.resource import UNSET
 from tests.features.undo.undoing import runs, undo

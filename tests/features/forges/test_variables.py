@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.features.forges.job import event, forge_of_job, job
 from reconciler.features.forges.pipeline.trigger import triggered
+from reconciler.run.job import event, forge_of_job, job
 from reconciler.run.saved.origin import ci_job
 
 ROOT = Path(__file__).parents[3] / "reconciler"

@@ -21,17 +21,16 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, StalePlan, UsageError
-from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, owned_digest
+from reconciler.features.drift.documents import ProposalDocument
 from reconciler.features.drift.report.accepted import accepted_of, digest_of
 from reconciler.features.drift.run.accept import ACCEPTING
-from reconciler.features.edits.documents import ProposalDocument
 from reconciler.features.forges.comment.body import CommentText, body
 from reconciler.features.forges.comment.part import PartOrigin, part
-from reconciler.features.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.features.forges.parts import read_event
 from reconciler.features.forges.port import BlockingClock
 from reconciler.features.forges.pulls import RequestText, close_request, keep_request, pulls_of
-from reconciler.git.branches import write_branch
+from reconciler.git.branches import BranchCommit, write_branch
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.json_file import read_json
 from reconciler.links import LinkRefused
@@ -42,6 +41,7 @@ from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 from reconciler.resource import Kinds
 from reconciler.run.guards import missing_consent, raise_first
+from reconciler.run.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.text.escape import terminal
 from reconciler.yamltext.line_ends import as_before, plain
 
@@ -137,7 +137,10 @@ def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, ac
     if not accepted.files:
         screen.out("Nothing was changed outside Reconciler that files could take in; no branch was made.\n")
         return
-    commit = write_branch(repository.repository, base, accepted)
+    new = BranchCommit(
+        accepted.branch, accepted.files, accepted.message, lambda message: owned_digest(accepted, message) == accepted.digest
+    )
+    commit = write_branch(repository.repository, base, new)
     if commit is None:
         screen.out(f"{accepted.branch} has these changes already.\n")
         return

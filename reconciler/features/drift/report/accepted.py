@@ -7,10 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople
-from reconciler.features.edits.documents import ProposalDocument
+from reconciler.features.drift.documents import DriftDocument, ProposalDocument
 from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
-from reconciler.report.schemas.plan import DriftDocument
 from reconciler.yamltext.line_ends import plain
 
 

@@ -18,11 +18,11 @@ import httpx2
 
 from reconciler.certificates import tls_context
 from reconciler.errors import Refused, UsageError
-from reconciler.features.forges.job import APIS, TOKENS, checked_api, facts
 from reconciler.features.forges.pipeline.results import PLAN
 from reconciler.features.forges.pipeline.trigger import Ci, Trigger
 from reconciler.features.forges.port import BlockingClock, ForgeError, NotAllowed, understood
 from reconciler.features.forges.talk import OK, Talk
+from reconciler.run.job import APIS, TOKENS, checked_api, facts
 
 SECONDS: Final = 30.0  # for one step of a download
 TRIES: Final = 3

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from reconciler.errors import UsageError
-from reconciler.features.forges.job import MARKS, PipelineFacts, event, facts
+from reconciler.run.job import MARKS, PipelineFacts, event, facts
 
 
 class Ci(Enum):

@@ -9,6 +9,7 @@ from datetime import datetime
 from reconciler.address import Address
 from reconciler.features.health.model import HealthReport
 from reconciler.features.work.model import WorkSort
+from reconciler.model.state import SiteRun
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,6 @@ class SitePart:
     node_title: str = ""
     default: bool = False
     first: bool = False
-
-
-@dataclass(frozen=True)
-class SiteRun:
-    """A run that changed a site or saw its URLs change. `changed`: requests about the site and what is in it, by verb. `begun`, `ended`:
-    URLs. `live`: URLs that answer after it. `commit`: of its files, None where nobody knows it."""
-
-    run: str
-    at: datetime
-    who: str
-    command: str
-    commit: str | None = None
-    changed: Mapping[str, int] = field(default_factory=dict)
-    begun: int = 0
-    ended: int = 0
-    live: int = 0
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,11 @@ from reconciler.features.health.report import (
     health_headline,
     unknown_parts,
 )
-from reconciler.features.health.site.model import EndedUrls, SiteHealth, SitePart, SiteRun
+from reconciler.features.health.site.model import EndedUrls, SiteHealth, SitePart
 from reconciler.features.urls.redirects.required import path_below, recorded_url
 from reconciler.features.work.model import WorkSort
 from reconciler.features.work.report import sort_text
+from reconciler.model.state import SiteRun
 from reconciler.report.documents import record
 from reconciler.report.gathering import gathered
 from reconciler.report.layout import Span, Style

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from reconciler.fleet import acts
+from reconciler.fleet.documents import FleetStatusDocument
 from reconciler.fleet.facts import judged_plans
 from reconciler.fleet.reports import status_document
 from reconciler.fleet.serve import documents
@@ -22,7 +23,6 @@ from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
 from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
-from reconciler.report.schemas.fleet import FleetStatusDocument
 
 PREFIX: Final = "/api/v1"
 ABOUT: Final = (

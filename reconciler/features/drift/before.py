@@ -8,16 +8,16 @@ answer (`urls`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
 from reconciler.features.drift.model import Drifted, DriftWord
 from reconciler.model import Actual, Binding, Observed
-from reconciler.model.codec import chooser
 from reconciler.plan.audience.readers import Objects
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.offline import choose
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 
 
@@ -92,14 +92,3 @@ def _with_derived(kind: Kind, observed: Observed, objects: Objects) -> Observed:
         text = source.get(field.derived.field, UNSET)
         values[name] = (field.derived.form(text) or UNSET) if isinstance(text, str) else UNSET
     return replace(observed, values=values)
-
-
-def choose(kinds: Kinds, objects: dict[str, dict[str, Observed]], chosen: Mapping[tuple[Key, str], str]) -> None:
-    """Set the flags of the children of which their parent chose another one before."""
-    for kind in kinds.values():
-        for flag in kinds.flags(kind.name) if chosen else ():
-            for id, observed in list(objects.get(kind.name, {}).items()):
-                parent = chooser(kinds, kind, flag, observed)
-                last = chosen.get(((parent[0], parent[1]), parent[2].name)) if parent is not None else None
-                if last is not None:
-                    objects[kind.name][id] = replace(observed, flags={**observed.flags, flag: id == last})
