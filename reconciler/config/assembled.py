@@ -27,6 +27,7 @@ from reconciler.config.keys import (
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.claims import check_conditions
 from reconciler.config.resources.ignored_changes import opening, with_ignored
 from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.shapes import Item, shapes
@@ -35,7 +36,7 @@ from reconciler.config.settings import KeyReader, Project, read_guards, read_ign
 from reconciler.config.source.includes import Split
 from reconciler.config.source.nodes import FOR_EACH, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
-from reconciler.features.access.section import check_conditions, read_access
+from reconciler.features.access.section import read_access
 from reconciler.features.policies.section.reading import PolicySections
 from reconciler.features.urls.section import read_urls
 from reconciler.model import Desired, Source

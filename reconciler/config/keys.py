@@ -22,8 +22,7 @@ from reconciler.address import is_key
 from reconciler.config.key import Key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.features.urls.model.redirects import DeadUrls, RedirectFormat
-from reconciler.model import OPEN_WORK, Guards, Severity
+from reconciler.model import OPEN_WORK, DeadUrls, Guards, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 
@@ -361,7 +360,7 @@ URLS: Final = Key(
     more="See [URLs](../urls.md).",
     keys=(
         Key(
-            "redirects", f"The formats in which apply writes redirects: {', '.join(RedirectFormat)}.", role="rule",
+            "redirects", "The formats in which apply writes redirects: netlify, cloudflare, nginx, csv.", role="rule",
             more="Beside them, a CSV file keeps the redirects of each site.",
         ),
         Key(

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
-from reconciler.features.policies.model import Policies
-from reconciler.features.urls.model.redirects import DeadUrls, UrlSettings
+from reconciler.features.urls.model.redirects import UrlSettings
 from reconciler.model.findings import Source
+from reconciler.model.policies import Policies
 
 
 class ReaderSort(StrEnum):
@@ -204,6 +204,14 @@ class Removed:
     action: Literal["forget", "delete", "delete-all"]
     source: Source
     says: str = "removed: says so"
+
+
+class DeadUrls(StrEnum):
+    """What happens to a plan after which a URL that was public is answered by nothing, from the loosest."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    BLOCK = "block"
 
 
 OPEN_WORK: Final = ("block", "warn", "ignore")

@@ -13,11 +13,10 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.features.urls.model.redirects import DeadUrls
 from reconciler.features.urls.redirects.planned import patterns_of_dead
 from reconciler.features.urls.redirects.required import is_named
 from reconciler.features.work.model import OpenWork
-from reconciler.model import Change, Desired, Exposure, Plan, Severity, Violation
+from reconciler.model import Change, DeadUrls, Desired, Exposure, Plan, Severity, Violation
 from reconciler.run.operation import Limits
 
 WAYS: Final = 20  # options that a refusal names

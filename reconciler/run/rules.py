@@ -17,10 +17,10 @@ from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, UsageError
 from reconciler.features.access.section import rematched
-from reconciler.features.policies.model import Policies
 from reconciler.features.urls.model.redirects import UrlSettings
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.model import Desired, Guards
+from reconciler.model.policies import Policies
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
 from reconciler.run.loading import load

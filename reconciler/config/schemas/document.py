@@ -50,10 +50,10 @@ from reconciler.config.schemas.forms import (
 )
 from reconciler.config.schemas.resources import Resources, ignored
 from reconciler.config.source.includes import INCLUDE
-from reconciler.features.policies.model import PLAN
 from reconciler.features.policies.section.keys import ACTIONS, ready
 from reconciler.features.urls.model.redirects import RedirectFormat
 from reconciler.model.lint import RULES as LINT_RULES
+from reconciler.model.policies import PLAN
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
 from reconciler.resource.risks import ROLES
 

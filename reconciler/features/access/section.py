@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, StandIn
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import (
     Problems,
     described,
@@ -28,7 +28,7 @@ from reconciler.config.source.problems import (
 )
 from reconciler.model import AccessTest, Declared, Desired, NamedReader, Pattern, ReaderSort, Source
 from reconciler.resource import Kind, Kinds
-from reconciler.resource.conditions import UNSIGNED, claim_mistakes, names
+from reconciler.resource.conditions import UNSIGNED, names
 from reconciler.resource.risks import ROLES
 from reconciler.text.names import closest, did_you_mean, one_of
 
@@ -384,36 +384,3 @@ class _Tests:
                 other = by_address[both].source
                 wrong = f"{both} is also under sees ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")
-
-
-def check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:
-    """Report each condition on a claim that the schema of its container excludes: `!visitor.claims.partnr` would hold for everybody."""
-    schemas = schemas_of_claims(kinds, resources)
-    for declared, name, condition in conditions(kinds, resources) if schemas else ():
-        schema = schemas.get(declared.address.container)
-        for mistake in claim_mistakes(condition, schema) if schema is not None else ():
-            if mistake.unknown and mistake.closed:
-                at = declared.positions.get(name, declared.source)
-                wrong = f"{name} depends on a claim that no visitor has: {mistake.message}; correct it, or add it to the schema"
-                problems.add(at, wrong, declared.address, id="RC-unknown-claim")
-
-
-def schemas_of_claims(kinds: Kinds, resources: Mapping[Address, Declared]) -> Mapping[Address | None, Mapping[str, Any]]:
-    """The JSON Schema of the claims that each container declares."""
-    declaring = {name: kind.claims for name, kind in kinds.items() if kind.claims is not None}
-    schemas = {
-        declared.address.container: declaring[declared.kind](declared.values)
-        for declared in resources.values()
-        if declared.kind in declaring
-    }
-    return {container: schema for container, schema in schemas.items() if schema}
-
-
-def conditions(kinds: Kinds, resources: Mapping[Address, Declared]) -> Iterator[tuple[Declared, str, str]]:
-    """Every condition with its resource and its field."""
-    fields = {name: [field.name for field in kind.fields.values() if field.condition] for name, kind in kinds.items()}
-    for declared in resources.values():
-        for name in fields[declared.kind]:
-            condition = declared.values.get(name)
-            if isinstance(condition, str) and not isinstance(condition, StandIn):
-                yield declared, name, condition

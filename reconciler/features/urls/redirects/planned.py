@@ -17,7 +17,6 @@ from reconciler.address import Address
 from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, UrlReason
 from reconciler.features.urls.model.redirects import (
     DeadUrl,
-    DeadUrls,
     FormerUrl,
     Moves,
     RecordedUrls,
@@ -44,7 +43,7 @@ from reconciler.features.urls.redirects.required import (
     recorded_url,
     redirection,
 )
-from reconciler.model import Desired, Plan
+from reconciler.model import DeadUrls, Desired, Plan
 from reconciler.text.urls import containing
 
 UNWRITTEN: Final = (
