@@ -75,3 +75,12 @@ main = Program(
 
 def assemble() -> None:
     """Fill every seam of the kernel."""
+    from reconciler.config.sections import SECTIONS
+    from reconciler.features import lint
+    from reconciler.features.access import section as access
+    from reconciler.features.health import section as health
+    from reconciler.features.policies.section import row as policies
+    from reconciler.features.urls import section as urls
+
+    # The files of redirects are read only where the sections before have no problem.
+    SECTIONS.fill(health.SECTION, lint.SECTION, urls.SECTION, policies.SECTION, access.SECTION)

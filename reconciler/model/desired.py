@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.features.urls.model.redirects import UrlSettings
+from reconciler.model.features import FeatureValues
 from reconciler.model.findings import Source
 from reconciler.model.policies import Policies
 
@@ -352,6 +353,8 @@ class Desired:
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # Redirects, and the URLs that end on purpose; None where the project does not mention them.
     urls: UrlSettings | None = None
+    # What sections of features say, by their keys.
+    features: FeatureValues = field(default_factory=dict)
     # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 
@@ -359,6 +362,11 @@ class Desired:
     def as_written(self) -> Desired:
         """The project with the rules of its own files: what a later run compares with, whatever judges this one."""
         return self.own_rules or self
+
+    @property
+    def removed_resources(self) -> dict[Address, Declared]:
+        """What patches of the environment remove, as the files declare it."""
+        return {address: resource.declared for address, resource in self.excluded.items()}
 
     def list_of(self, address: Address) -> str:
         """The list that controls an address which is no longer declared: other environments may declare what one removes."""

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.keys import ACCESS_TEST
+from reconciler.config.schemas.forms import EXPRESSION, TEXT, Schema, described_map
+from reconciler.config.sections import Section, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import (
@@ -234,17 +236,12 @@ def _data(node: Node) -> Any:
 FORM: Final = "write [{as: anyone, mustNotSee: [ADDRESS]}]"
 
 
-def read_access(
-    entries: Iterable[MapEntry],
-    kinds: Kinds,
-    resources: Mapping[Address, Declared],
-    removed: Mapping[Address, Declared],
-    problems: Problems,
-) -> tuple[AccessTest, ...]:
-    """The tests of all files, in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
-    reading = _Tests(kinds, resources, removed, problems)
-    nodes = [node for entry in entries for node in items_of(entry, "a list", FORM, problems.add, name="access")]
-    return tuple(test for node in nodes if (test := reading.test(node)) is not None)
+def read_access(reading: SectionReading, desired: Desired) -> Desired:
+    """The project with the tests of all files, in their order; a test of a reader that the environment removes is left out."""
+    problems = reading.problems
+    tests = _Tests(reading.kinds, desired.resources, desired.removed_resources, problems)
+    nodes = [node for entry in reading.entries["access"] for node in items_of(entry, "a list", FORM, problems.add, name="access")]
+    return replace(desired, access=tuple(test for node in nodes if (test := tests.test(node)) is not None))
 
 
 def read_access_test(
@@ -384,3 +381,32 @@ class _Tests:
                 other = by_address[both].source
                 wrong = f"{both} is also under sees ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")
+
+
+def judged_access(kinds: Kinds, own: Desired, other: Desired) -> Desired:
+    """The project with the tests of another version of it."""
+    return replace(own, access=rematched(kinds, own, other.access))
+
+
+def access_schema(kinds: Kinds) -> Mapping[str, Schema]:
+    """`access`: readers as tests."""
+    patterns: Schema = {"anyOf": [{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}, EXPRESSION]}
+    readers = {"anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]}
+    test = described_map(ACCESS_TEST, {"as": readers, "sees": patterns, "mustNotSee": patterns})
+    return {"access": {"type": "array", "items": {**test, "anyOf": [{"required": ["sees"]}, {"required": ["mustNotSee"]}]}}}
+
+
+def _readers() -> list[Schema]:
+    """Those who are described by a map of one key."""
+    readers: dict[str, Schema] = {
+        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
+        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
+        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
+    }
+    return [
+        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
+        for name, value in readers.items()
+    ]
+
+
+SECTION: Final = Section("access", read_access, access_schema, judged_access)
