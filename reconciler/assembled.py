@@ -76,16 +76,22 @@ main = Program(
 def assemble() -> None:
     """Fill every seam of the kernel."""
     from reconciler.cli.commands.schema import FILES, FileSchema
+    from reconciler.config.sections import SECTIONS as FILE_SECTIONS
+    from reconciler.features import lint
+    from reconciler.features.access import section as access
     from reconciler.features.access.documents import AccessDocument
+    from reconciler.features.access.plan import run_access_tests
     from reconciler.features.drift.documents import DriftDocument, ProposalDocument
     from reconciler.features.drift.report import document as drift_document
+    from reconciler.features.health import section as health
     from reconciler.features.health.documents import HealthDocument, SiteDocument
-    from reconciler.features.policies import stages as policies
+    from reconciler.features.policies import report as policies_report, stages as policies
+    from reconciler.features.policies.section import row as policies_row
     from reconciler.features.rehearsal import report as rehearsal
     from reconciler.features.rehearsal.documents import RehearsalDocument
     from reconciler.features.testing.documents import TestsDocument
     from reconciler.features.testing.schema import schema as test_schema
-    from reconciler.features.urls import guard as url_guard, recording, stages as urls
+    from reconciler.features.urls import guard as url_guard, recording, section as url_keys, stages as urls
     from reconciler.features.urls.report import section as url_section
     from reconciler.features.work import guard as work_guard, report as work_section, stages as work
     from reconciler.fleet import preview_report
@@ -97,6 +103,8 @@ def assemble() -> None:
         FleetPreviewDocument,
         FleetStatusDocument,
     )
+    from reconciler.plan.checks import CHECKS
+    from reconciler.report.explain import EXPLAINED
     from reconciler.report.reading import FORMATS
     from reconciler.report.schemas.documents import DOCUMENTS, Document
     from reconciler.report.schemas.runs import DoctorDocument, UndoDocument
@@ -107,6 +115,10 @@ def assemble() -> None:
     from reconciler.run.guards import FEATURE_GUARDS
     from reconciler.run.stages import FEATURE_STAGES
 
+    # The files of redirects are read only where the sections before have no problem.
+    FILE_SECTIONS.fill(health.SECTION, lint.SECTION, url_keys.SECTION, policies_row.SECTION, access.SECTION)
+    CHECKS.fill(run_access_tests)
+    EXPLAINED.fill(policies_report.EXPLAINED)
     FEATURE_STAGES.fill(urls.PAGES, *work.STAGES, urls.REDIRECTS, policies.STAGE)
     FILE_STAGES.fill(policies.of_files, urls.of_files)
     FEATURE_GUARDS.fill(work_guard.GUARD, url_guard.GUARD)

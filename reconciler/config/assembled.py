@@ -17,27 +17,25 @@ from reconciler.config.keys import (
     IGNORED,
     MEMBER,
     NO_ENVIRONMENTS,
-    POLICIES,
+    PROJECT,
     RULES_OF_ANY_FILE,
     SECRETS,
     SERVICE,
     TOP,
-    URLS,
 )
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.claims import check_conditions
 from reconciler.config.resources.ignored_changes import opening, with_ignored
 from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.shapes import Item, shapes
 from reconciler.config.resources.tree import ResourceTree
+from reconciler.config.sections import SectionReading, read_sections
 from reconciler.config.settings import KeyReader, Project, read_guards, read_ignores, read_protect, read_prune, read_settings, rule_lines
 from reconciler.config.source.includes import Split
 from reconciler.config.source.nodes import FOR_EACH, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
-from reconciler.features.access.section import check_conditions, read_access
-from reconciler.features.policies.section.reading import PolicySections
-from reconciler.features.urls.section import read_urls
 from reconciler.model import Desired, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
@@ -159,15 +157,15 @@ def assembled(
     tops = Tops(tree)
     # All roots come first, then the sections that other files add to them: the order of the files must not matter.
     tops.everywhere(keys)
-    keys.known += [IGNORE_CHANGES, URLS.name]
-    rules = {name: [entry] if (entry := keys.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
+    keys.known.append(IGNORE_CHANGES)
+    sections = {key.name: [entry] if (entry := keys.entry(key.name)) is not None else [] for key in PROJECT if key.feature}
     tops.rest(keys)
     fragments = [_top_keys(document, problems) for document in included]
     for fragment in fragments:
         tops.everywhere(fragment)
     for fragment in fragments:
         for name in RULES_OF_ANY_FILE:
-            rules[name] += [entry] if (entry := fragment.entry(name)) is not None else []
+            sections[name] += [entry] if (entry := fragment.entry(name)) is not None else []
         tops.fragment(fragment)
     items = tree.complete()
     # Patches are applied to what was read and before references are resolved: a patch may set a reference, or remove what others refer to.
@@ -184,27 +182,22 @@ def assembled(
     resources, ineffective = with_ignored(keys.entry(IGNORE_CHANGES), kinds, resources, problems)
     moved = read_moved(kinds, tops.moved, items, problems, excluded=patches.gone)
     excluded = linker.excluded(patches.removed)
-    removed = {address: resource.declared for address, resource in excluded.items()}
     addresses = {address: item.kind.name for address, item in items.items()}
-    urls = read_urls(keys, kinds, resources, split.files.root, problems)
-    sections = PolicySections(
-        kinds, addresses, problems, evaluation, removed={address: declared.kind for address, declared in removed.items()}
-    )
+    reading = SectionReading(keys, sections, kinds, addresses, split.files.root, evaluation, problems)
     desired = Desired(
         project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect, moved=moved,
         removed=read_removed(kinds, tops.removed, items, moved, problems, chosen=overlay is not None),
         written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(keys),
-        patches=tuple(patches.read), excluded=excluded, policies=sections.read({name: rules[name] for name in POLICIES}),
+        patches=tuple(patches.read), excluded=excluded,
         generated={
             item.address: Generation(each.at, each.value, each.element, each.place)
             for item in items.values()
             if (each := item.each) is not None
         },
-        access=read_access(rules["access"], kinds, resources, removed, problems),
-        ignored=opening(kinds, resources), defaults=linker.given(), urls=urls,
+        ignored=opening(kinds, resources), defaults=linker.given(),
     )  # fmt: skip
     settings = replace(settings, files=tuple(split.files.seen))
-    project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)
+    project = Project(settings, read_sections(reading, desired), unused={**linker.unused(), **ineffective}, ignores=ignores)
     return project, patches.changed, tree.generator.copies
 
 

@@ -72,6 +72,8 @@ class Key:
     # own. `content`: what is declared; no rule is suspended by it. "": the role of the map that contains the key. Every key of a file has
     # one, by itself or by such a map.
     role: Literal["", "setting", "rule", "shared rule", "content"] = ""
+    # The feature that it belongs to, by the name of its folder: it reads the value, and without it the key is an error. "": the kernel.
+    feature: str = ""
     # What the reference adds to the sentence, in Markdown: links, details, a default that is not a value.
     more: str = ""
     # What the texts of its value name; "" if nothing.

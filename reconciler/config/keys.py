@@ -22,8 +22,7 @@ from reconciler.address import is_key
 from reconciler.config.key import Key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.features.urls.model.redirects import DeadUrls, RedirectFormat
-from reconciler.model import OPEN_WORK, Guards, Severity
+from reconciler.model import OPEN_WORK, DeadUrls, Guards, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 
@@ -251,6 +250,7 @@ HEALTH: Final = Key(
     "What reconciler health looks at, beyond what a reading shows anyway.",
     form="map",
     role="setting",
+    feature="health",
     example="brokenLinks: 0, stalePages: 365",
     keys=(
         Key("brokenLinks", "How many broken links a space may have. Absent: nobody looks.", form="whole"),
@@ -357,11 +357,12 @@ URLS: Final = Key(
     "urls",
     "What happens to the URLs of published pages that move or end.",
     form="map",
+    feature="urls",
     example="redirects: [nginx]",
     more="See [URLs](../urls.md).",
     keys=(
         Key(
-            "redirects", f"The formats in which apply writes redirects: {', '.join(RedirectFormat)}.", role="rule",
+            "redirects", "The formats in which apply writes redirects: netlify, cloudflare, nginx, csv.", role="rule",
             more="Beside them, a CSV file keeps the redirects of each site.",
         ),
         Key(
@@ -420,6 +421,7 @@ PROJECT: Final = (
         form="list",
         keys=ACCESS_TEST,
         role="shared rule",
+        feature="access",
         more="See [Who can read what](../access.md).",
     ),
     URLS,
@@ -430,15 +432,21 @@ PROJECT: Final = (
         names="kind or pattern",
         role="content",
     ),
-    Key("use", "Ready policies, by id; reconciler policy list shows them.", form="list", keys=USE, role="shared rule", names="policy"),
+    Key(
+        "use", "Ready policies, by id; reconciler policy list shows them.", form="list", keys=USE, role="shared rule", names="policy",
+        feature="policies",
+    ),
     Key(
         "policies", "What no plan may do: each is an expression that must be true.", form="list", keys=POLICY,
-        role="shared rule",
+        role="shared rule", feature="policies",
         more="See [Policies](../policies.md).",
     ),
-    Key("exceptions", "Where a policy is not applied, until a day and for a reason.", form="list", keys=EXCEPTION, role="shared rule"),
     Key(
-        "lint", "What validate --lint does not report.", form="map", example="ignore: […]", role="content",
+        "exceptions", "Where a policy is not applied, until a day and for a reason.", form="list", keys=EXCEPTION, role="shared rule",
+        feature="policies",
+    ),
+    Key(
+        "lint", "What validate --lint does not report.", form="map", example="ignore: […]", role="content", feature="lint",
         keys=(
             Key("ignore", "Findings that the project accepts.", form="list", keys=IGNORE, more="See [Lint](../lint.md#ignore-a-finding)."),
         ),

@@ -17,14 +17,12 @@ from reconciler.config.key import Key
 from reconciler.config.keys import (
     COUNT_MAX,
     GUARDS,
-    HEALTH,
     IGNORE,
     IGNORE_CHANGES,
     PROJECT,
     RECOVERY,
     RULES,
     SANDBOX,
-    SEARCH,
     SECONDS_MAX,
     SERVICE,
     SETTLE_DEFAULT,
@@ -34,13 +32,11 @@ from reconciler.config.keys import (
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, items_of, report_form, shown, untainted, wrong_form
-from reconciler.features.health.model import GoldenSearch, HealthChecks
 from reconciler.model import Desired, Guards, Source
 from reconciler.model.lint import RULES as LINT_RULES, Ignore
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.credentials import file_of, url_of
 from reconciler.text.names import closest, did_you_mean, one_of
-from reconciler.text.patterns import pattern_problem
 
 DEFAULT_STATE = ".reconciler/state.db"
 
@@ -69,8 +65,6 @@ class ProjectSettings:
     settle_written: bool = False
     # Created objects have a marker as their name first.
     marks: bool = False
-    # What `health` looks at beyond what a reading shows.
-    health: HealthChecks = field(default_factory=HealthChecks)
     # The file with the repository's conventions for agents, as the YAML names it.
     conventions: str | None = None
     # Every file that was read, the project file first.
@@ -320,7 +314,7 @@ def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
         problems.add(begin, "version is missing; write version: 1", id="RC-missing-key")
     if "project" not in top.entries:
         problems.add(begin, "project is missing; write the name of the project", id="RC-missing-key")
-    values, service = top.values(key for key in PROJECT if key.role == "setting"), top.entries.get(SERVICE.name)
+    values, service = top.values(key for key in PROJECT if key.role == "setting" and not key.feature), top.entries.get(SERVICE.name)
     if values["service_base_url"] is not None and values["service_sandbox"] is not None and service is not None:
         assert isinstance(service.node, Map)
         at = service.node.entries[SANDBOX].node.at
@@ -339,34 +333,7 @@ def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
         settle_written=recovery is not None and isinstance(recovery.node, Map) and "settle" in recovery.node.entries,
         marks=values["recovery_create_strategy"] == "marker",
         conventions=values["agents_conventions"],
-        health=read_health(top, {name.removeprefix("health_"): value for name, value in values.items() if name.startswith("health_")}),
     )
-
-
-SEARCH_FORM: Final = 'write {site: docs, query: "reset password", finds: /account/**}'
-
-
-def read_health(top: KeyReader, values: Mapping[str, Any]) -> HealthChecks:
-    """What `health` looks at. `values`: those of its keys that are one value."""
-    entry = top.entries.get(HEALTH.name)
-    inner = entry.node.entries.get("search") if entry is not None and isinstance(entry.node, Map) else None
-    searches = []
-    for node in items_of(inner, "a list", SEARCH_FORM, top.problems.add) if inner is not None else ():
-        if not isinstance(node, Map):
-            top.problems.add(node.at, f"a search must be a map, not {described(node)}; {SEARCH_FORM}", id="RC-wrong-form")
-            continue
-        keys = KeyReader("a search", node.entries, top.problems)
-        values_of = keys.values(SEARCH)
-        keys.rest()
-        for key in keys.missing(SEARCH):
-            top.problems.add(node.at, f"a search must have {key}; {SEARCH_FORM}", id="RC-missing-key")
-            break
-        if values_of["finds"] is not None and (wrong := pattern_problem(values_of["finds"])) is not None:
-            at = node.entries["finds"].node
-            top.problems.add(at.at, f"finds: {described(at)} is not a pattern of pages: {wrong}", id="RC-url-pattern")
-        elif all(values_of.values()):
-            searches.append(GoldenSearch(**values_of, source=node.at))
-    return HealthChecks(searches=tuple(searches), **values)
 
 
 def databases(top: Map, root: Path) -> list[Path]:

@@ -44,6 +44,7 @@ from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.accepted import accepted_drift
 from reconciler.features.drift.run.reading import DriftReading, drift_commands
+from reconciler.features.health.model import CHECKS
 from reconciler.features.health.plan import HealthInputs, health
 from reconciler.features.health.read import checked
 from reconciler.features.health.run import health_inputs
@@ -225,7 +226,7 @@ def _proposal(run: Run, planned: Planned, changed: Drift, document: DriftDocumen
 
 def _checks(run: Run, inputs: HealthInputs, file: Path | None) -> tuple[healths.TimedCheck, ...]:
     """The checks that cost requests, made again where that is due. `file`: those of the last run."""
-    checks = run.project.settings.health
+    checks = CHECKS.of(run.project.desired.features)
     digest, every = hashlib.sha256(repr(checks).encode()).hexdigest(), checks.every * 3_600
     before = healths.checks_of(json.loads(file.read_text(encoding="utf-8"))) if file is not None else ()
     fresh = {check.result.name: check.result for check in before if not check.is_due(inputs.now, digest)}

@@ -18,6 +18,7 @@ from reconciler.model.desired import (
     OPEN_WORK as OPEN_WORK,
     ORDER as ORDER,
     AccessTest as AccessTest,
+    DeadUrls as DeadUrls,
     Declared as Declared,
     Demand as Demand,
     Desired as Desired,

@@ -11,9 +11,10 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
-from reconciler.features.policies.model import Policies
-from reconciler.features.urls.model.redirects import DeadUrls, UrlSettings
+from reconciler.features.urls.model.redirects import UrlSettings
+from reconciler.model.features import FeatureValues
 from reconciler.model.findings import Source
+from reconciler.model.policies import Policies
 
 
 class ReaderSort(StrEnum):
@@ -206,6 +207,14 @@ class Removed:
     says: str = "removed: says so"
 
 
+class DeadUrls(StrEnum):
+    """What happens to a plan after which a URL that was public is answered by nothing, from the loosest."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    BLOCK = "block"
+
+
 BLOCK, WARN, IGNORE = "block", "warn", "ignore"
 OPEN_WORK: Final = (BLOCK, WARN, IGNORE)
 """The values of `guards.openWork`, the strictest first."""
@@ -345,6 +354,8 @@ class Desired:
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # Redirects, and the URLs that end on purpose; None where the project does not mention them.
     urls: UrlSettings | None = None
+    # What sections of features say, by their keys.
+    features: FeatureValues = field(default_factory=dict)
     # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 
@@ -352,6 +363,11 @@ class Desired:
     def as_written(self) -> Desired:
         """The project with the rules of its own files: what a later run compares with, whatever judges this one."""
         return self.own_rules or self
+
+    @property
+    def removed_resources(self) -> dict[Address, Declared]:
+        """What patches of the environment remove, as the files declare it."""
+        return {address: resource.declared for address, resource in self.excluded.items()}
 
     def list_of(self, address: Address) -> str:
         """The list that controls an address which is no longer declared: other environments may declare what one removes."""

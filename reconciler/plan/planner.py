@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob, Selection
-from reconciler.features.access.plan import run_access_tests
 from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, Step
 from reconciler.model.variants import SiteUrls, Variant
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
@@ -29,6 +28,7 @@ from reconciler.plan.changes import (
     unmanaged,
     unmanaged_cascades,
 )
+from reconciler.plan.checks import checked
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, taken_values, unchanged_notes
@@ -135,7 +135,7 @@ def plan(
     read = replace(world, actual=before)
     disclosed = disclosure(read, matches.ids, run.steps, run.derived, agreed)
     partial = selection != Selection() or bool(deferred)
-    access = run_access_tests(read, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
+    results = checked(read, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
     called = caller(kinds, {**state.addresses, **kinds.addresses(matches.ids)}, before.objects, before.objects)
@@ -157,8 +157,8 @@ def plan(
             *unmanaged_cascades(world, removals, decisions.rearrangements),
         ),
         steps=disclosed.steps,
-        questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists | decisions.lists | schemas | unread_openers(kinds, before, urls),
+        questions=disclosed.questions | results.questions | shown_where(world, drafts, before),
+        lists=results.lists | disclosed.lists | decisions.lists | schemas | unread_openers(kinds, before, urls),
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=tuple(failure for failure in world.actual.unknown if (failure.kind, failure.scope) not in schemas),
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
@@ -188,9 +188,9 @@ def plan(
             *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
-            *access.notes,
+            *results.notes,
         ),
-        violations=access.violations,
+        violations=results.violations,
         differing=differing(drafts, names),
         moved_outside=moved_outside(run.rows),
         ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),

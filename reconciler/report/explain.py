@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
-from reconciler.features.policies.section.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.types import in_words, sample, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
+from reconciler.seams import Seam
 from reconciler.text import pages
 from reconciler.text.names import a
 
@@ -318,25 +318,11 @@ def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[
     return {**value.get("properties", {}), **{key: value for form in forms for key, value in form.items()}}
 
 
-SECTION_COLUMN: Final = 30
+class Explained(NamedTuple):
+    """Words that a feature explains itself. `page`: of one of them, at a width."""
+
+    words: Collection[str]
+    page: Callable[[str, int], list[Span]]
 
 
-def explain_policies(name: str, *, width: int) -> list[Span]:
-    """One of the sections of policies."""
-    page = ReportPage(width)
-    page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
-    page.blank()
-    _table(page, "Keys", TABLES[name])
-    if name == "policies":
-        _table(page, "Expressions can use", NAMES)
-    page.line("Example")
-    for line in EXAMPLES[name].splitlines():
-        page.add(Style.PLAIN, f"  {line}\n")
-    return page.spans
-
-
-def _table(page: ReportPage, title: str, rows: Mapping[str, str]) -> None:
-    page.line(title)
-    for key, text in rows.items():
-        page.field(Style.PLAIN, "", key, text, column=SECTION_COLUMN)
-    page.blank()
+EXPLAINED: Final[Seam[Explained]] = Seam("words that features explain")

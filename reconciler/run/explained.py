@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from reconciler.errors import UsageError
-from reconciler.features.policies.section.keys import SECTIONS
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
-from reconciler.report.explain import explain_cause, explain_policies
+from reconciler.report.explain import EXPLAINED, explain_cause
 from reconciler.report.layout import Span
 from reconciler.text.names import did_you_mean
 from reconciler.text.pages import PREFIX, pages
@@ -19,14 +18,16 @@ def described(word: str, *, width: int) -> list[Span]:
     kinds = load_kinds()
     if not word:
         return explain.explain_kinds(kinds, width=width)
-    if word in SECTIONS:
-        return explain_policies(word, width=width)
+    for explained in EXPLAINED:
+        if word in explained.words:
+            return explained.page(word, width)
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
     if kind is None and not dot and word in explain.keys(kinds):
         return explain.explain_key(kinds, word, width=width)
     if kind is None:
-        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain.keys(kinds)])}"
+        others = [word for explained in EXPLAINED for word in explained.words]
+        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *others, *explain.keys(kinds)])}"
         raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
     if not dot:
         return explain.explain_kind(kinds, kind, width=width)

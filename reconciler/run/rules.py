@@ -8,26 +8,30 @@ be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
+from reconciler.config.sections import SECTIONS, judged_keys
 from reconciler.errors import ConfigError, UsageError
-from reconciler.features.access.section import rematched
-from reconciler.features.policies.model import Policies
-from reconciler.features.urls.model.redirects import UrlSettings
 from reconciler.git.working import NamedCommit, WorkingRepository
-from reconciler.model import Desired, Guards
 from reconciler.report.schemas.plan import RulesFromData
+from reconciler.report.words import listed
 from reconciler.resource import Kinds
 from reconciler.run.loading import load
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice
 
-RULES: Final = "guards, prune, protect, access, policies and urls"
+OWN: Final = ("guards", "prune", "protect")
+"""The rules of the kernel, by their keys."""
+
+
+def rule_names() -> list[str]:
+    """What is taken from the other commit: the rules of the kernel, then those of features."""
+    return [*OWN, *judged_keys()]
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class JudgedProject:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for the reader of a plan."""
-        return () if self.commit is None else (f"Judged by the rules of {self.commit}: {RULES}.",)
+        return () if self.commit is None else (f"Judged by the rules of {self.commit}: {listed(names := rule_names(), len(names))}.",)
 
     @property
     def origin(self) -> RulesFromData | None:
@@ -89,44 +93,9 @@ def rules_at(
 def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:
     """The project, judged by the rules of another version of it."""
     own, other = project.desired, rules.desired
-    judging = {name: take(kinds, own, other) for name, take in TAKEN.items()}
-    return replace(project, desired=replace(own, **judging, own_rules=own))
-
-
-def _guards(_: Kinds, own: Desired, other: Desired) -> Guards:
     # Without the key of dead URLs it depends on what else a project says, which must not be this one.
-    return replace(other.guards, dead_urls=other.dead_urls)
-
-
-def _policies(_: Kinds, own: Desired, other: Desired) -> Policies:
-    return replace(other.policies, asks=frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources))
-
-
-def _urls(_: Kinds, own: Desired, other: Desired) -> UrlSettings | None:
-    """The redirects of the files, and those of the sites that have some in the other commit; `gone` is that of the other commit."""
-    if other.urls is None:
-        return replace(own.urls, gone=()) if own.urls is not None else None
-    urls, theirs = own.urls or UrlSettings(), other.urls
-    left = {site: files for site, files in theirs.sites.items() if site in own.resources and site not in urls.sites}
-    texts = {path: text for path, text in theirs.texts.items() if any(path.startswith(f"{files.folder}/") for files in left.values())}
-    return replace(
-        urls,
-        sites={**urls.sites, **left},
-        formats=urls.formats or theirs.formats,
-        folder=urls.folder or theirs.folder,
-        silent=urls.silent - left.keys(),
-        gone=theirs.gone,
-        earlier=(*urls.earlier, *(redirect for redirect in theirs.earlier if redirect.site in left)),
-        texts={**texts, **urls.texts},
-    )
-
-
-TAKEN: Final[Mapping[str, Callable[[Kinds, Desired, Desired], Any]]] = {
-    "guards": _guards,
-    "prune": lambda kinds, own, other: other.prune,
-    "protect": lambda kinds, own, other: other.protect,
-    "access": lambda kinds, own, other: rematched(kinds, own, other.access),
-    "policies": _policies,
-    "urls": _urls,
-}
-"""How a field of `Desired` follows from the project and the other commit, for each of the keys `JUDGING`."""
+    guards = replace(other.guards, dead_urls=other.dead_urls)
+    judged = replace(own, guards=guards, prune=other.prune, protect=other.protect, own_rules=own)
+    for section in SECTIONS:
+        judged = section.judged(kinds, judged, other)
+    return replace(project, desired=judged)

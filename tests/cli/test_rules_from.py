@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, JUDGING, POLICIES, PROJECT
-from reconciler.run.rules import TAKEN
+from reconciler.run.rules import rule_names
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git
 from tests.command_line import Cli
@@ -237,7 +237,7 @@ def test_every_key_says_whether_it_is_a_rule_or_suspends_one() -> None:
     roles = dict(role for key in (*PROJECT, *EVERYWHERE, *ENVIRONMENT) for role in key.roles())
     assert [name for name, role in roles.items() if not role] == []
     tops = {name.partition(".")[0] for name in JUDGING}
-    assert {"policies" if name in POLICIES else name for name in tops} == TAKEN.keys()
+    assert {"policies" if name in POLICIES else name for name in tops} == {*rule_names()}
     assert {"exceptions", "urls.gone", "urls.sites", "urls.redirects"} <= {*JUDGING}
 
 

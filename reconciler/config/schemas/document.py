@@ -13,24 +13,17 @@ from typing import Any
 from reconciler.address import KEY_PATTERN
 from reconciler.config.key import by_name
 from reconciler.config.keys import (
-    ACCESS_TEST,
     BASE_URL,
     ENVIRONMENT,
     EVERYWHERE,
-    EXCEPTION,
-    GONE,
     IGNORE,
     IGNORE_CHANGES,
-    LEVELS,
     PATCH,
-    POLICY,
-    PROJECT,
     REMOVED_ACTIONS,
     SANDBOX,
     SECRETS,
     SERVICE,
     STATE,
-    USE,
 )
 from reconciler.config.language.variables import variable_schema
 from reconciler.config.resources.ignored_changes import ignorable
@@ -49,47 +42,10 @@ from reconciler.config.schemas.forms import (
     text,
 )
 from reconciler.config.schemas.resources import Resources, ignored
+from reconciler.config.sections import SECTIONS, known_keys
 from reconciler.config.source.includes import INCLUDE
-from reconciler.features.policies.model import PLAN
-from reconciler.features.policies.section.keys import ACTIONS, ready
-from reconciler.features.urls.model.redirects import RedirectFormat
 from reconciler.model.lint import RULES as LINT_RULES
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
-from reconciler.resource.risks import ROLES
-
-ASSERTION: Schema = {"type": "string", "pattern": r"^\s*\$\{\{"}
-
-
-def policies(kinds: Kinds) -> Schema:
-    """`policies`, `use` and `exceptions`, by name."""
-    target = {"anyOf": [{"enum": [*kinds, PLAN]}, {"type": "string", "pattern": "[/*]"}, {"$ref": "#/$defs/key"}]}
-    action = {"enum": list(ACTIONS)}
-    used = {"enum": list(ready())}
-    level: Schema = {"anyOf": [{"enum": list(LEVELS)}, EXPRESSION]}
-    day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
-    items = {
-        "use": either([used, described_map(USE, {"policy": used, "level": {"enum": list(LEVELS)}}), EXPRESSION]),
-        "policies": described_map(
-            POLICY,
-            {
-                "id": {"anyOf": [{"$ref": "#/$defs/key"}, EXPRESSION]},
-                "on": {"anyOf": [target, {"type": "array", "items": target, "minItems": 1}, EXPRESSION]},
-                "when": {"anyOf": [action, {"type": "array", "items": action, "minItems": 1}, EXPRESSION]},
-                "assert": ASSERTION,
-                "level": level,
-            },
-        ),
-        "exceptions": described_map(EXCEPTION, {"until": {"anyOf": [day, EXPRESSION]}}),
-    }
-    return {name: either([{"type": "array", "items": item}, EXPRESSION]) for name, item in items.items()}
-
-
-def access() -> Schema:
-    """`access`: readers as tests."""
-    patterns: Schema = {"anyOf": [{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}, EXPRESSION]}
-    readers = {"anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]}
-    test = described_map(ACCESS_TEST, {"as": readers, "sees": patterns, "mustNotSee": patterns})
-    return {"type": "array", "items": {**test, "anyOf": [{"required": ["sees"]}, {"required": ["mustNotSee"]}]}}
 
 
 def lint() -> Schema:
@@ -97,30 +53,6 @@ def lint() -> Schema:
     rules = {"anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, EXPRESSION]}
     values: Mapping[str, Schema] = {"id": rules, "address": {"type": "string", "minLength": 1}, "reason": {"type": "string"}}
     return {"type": "array", "items": described_map(IGNORE, values)}
-
-
-def urls() -> Mapping[str, Schema]:
-    """`urls`: the formats of redirects, of all sites and of single ones, and the URLs that end on purpose."""
-    formats = {"type": "array", "items": {"anyOf": [{"enum": list(RedirectFormat)}, EXPRESSION]}}
-    url = {"type": "string", "pattern": r"^(/|https?://)"}
-    return {
-        "redirects": formats,
-        "gone": {"type": "array", "items": described_map(GONE, {"url": {"anyOf": [url, EXPRESSION]}})},
-        "sites": {"type": "object", "additionalProperties": formats},
-    }
-
-
-def _readers() -> list[Schema]:
-    """Those who are described by a map of one key."""
-    readers: dict[str, Schema] = {
-        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
-        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
-        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
-    }
-    return [
-        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
-        for name, value in readers.items()
-    ]
 
 
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
@@ -160,21 +92,20 @@ class FileSchemas:
                 }
             ),
             "protect": {"type": "array", "items": {"enum": list(kinds)}},
-            "access": access(),
             "defaults": map_of({name: map_of(resources.fields(kind)) for name, kind in kinds.items()}),
             IGNORE_CHANGES: {
                 "type": "object",
                 "properties": {name: ignored(ignorable(kind)) for name, kind in kinds.items()},
                 "additionalProperties": ignored(name for kind in kinds.values() for name in ignorable(kind)),
             },
-            **policies(kinds),
             "ignore": lint(),
-            **urls(),
+            **{name: value for section in SECTIONS for name, value in section.schemas(kinds).items()},
         }
 
     def project(self) -> Schema:
-        properties = {key.name: of_key(key, self.values) for key in PROJECT}
-        required = tuple(key.name for key in PROJECT if key.required)
+        keys = known_keys()
+        properties = {key.name: of_key(key, self.values) for key in keys}
+        required = tuple(key.name for key in keys if key.required)
         return map_of({**properties, **self._everywhere()}, required=required, ignored=True)
 
     def fragment(self) -> Schema:
@@ -182,7 +113,7 @@ class FileSchemas:
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self.resources.sections(root)
-        everywhere = {**{key.name: of_key(key, self.values) for key in PROJECT if key.role == "shared rule"}, **self._everywhere()}
+        everywhere = {**{key.name: of_key(key, self.values) for key in known_keys() if key.role == "shared rule"}, **self._everywhere()}
         return {**map_of({**held, **everywhere}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:

@@ -21,30 +21,21 @@ from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Viol
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Objects
+from reconciler.plan.checks import CheckResults
 from reconciler.plan.containment import Key, copied
 from reconciler.plan.warnings.exposure import path_text
 from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
 
-@dataclass(frozen=True)
-class AccessTestResults:
-    """`violations` and `notes` for the plan. `questions` and `lists`: what must be read to be sure; see `Plan`."""
-
-    violations: tuple[Violation, ...] = ()
-    notes: tuple[str, ...] = ()
-    questions: frozenset[Key] = frozenset()
-    lists: frozenset[Key] = frozenset()
-
-
-def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> AccessTestResults:
+def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> CheckResults:
     """The results of the access tests for a plan; nothing is computed where there are none.
 
     `partial`: the run is limited to some addresses, or needs a second run. `waiting`: true as well where something is blocked.
     """
     kinds, desired, actual = world.kinds, world.desired, world.actual
     if not desired.access:
-        return AccessTestResults()
+        return CheckResults()
     about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}
     sides = _sides(kinds, actual, ids, disclosed, about)
     misses = [miss for test in desired.access for miss in _misses(kinds, sides, test)]
@@ -56,7 +47,7 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
         is_excused = miss.when is When.LEFT and (bool(mended) or unfinished)
         if miss.when is not When.MENDED:
             violations.append(violation(miss, desired, sides.called, Severity.WARNING if is_excused else Severity.ERROR))
-    return AccessTestResults(tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
+    return CheckResults(tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
 
 
 def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:

@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.keys import ACCESS_TEST
+from reconciler.config.schemas.forms import EXPRESSION, TEXT, Schema, described_map
+from reconciler.config.sections import Section, SectionReading
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, StandIn
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import (
     Problems,
     described,
@@ -28,7 +30,7 @@ from reconciler.config.source.problems import (
 )
 from reconciler.model import AccessTest, Declared, Desired, NamedReader, Pattern, ReaderSort, Source
 from reconciler.resource import Kind, Kinds
-from reconciler.resource.conditions import UNSIGNED, claim_mistakes, names
+from reconciler.resource.conditions import UNSIGNED, names
 from reconciler.resource.risks import ROLES
 from reconciler.text.names import closest, did_you_mean, one_of
 
@@ -234,17 +236,12 @@ def _data(node: Node) -> Any:
 FORM: Final = "write [{as: anyone, mustNotSee: [ADDRESS]}]"
 
 
-def read_access(
-    entries: Iterable[MapEntry],
-    kinds: Kinds,
-    resources: Mapping[Address, Declared],
-    removed: Mapping[Address, Declared],
-    problems: Problems,
-) -> tuple[AccessTest, ...]:
-    """The tests of all files, in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
-    reading = _Tests(kinds, resources, removed, problems)
-    nodes = [node for entry in entries for node in items_of(entry, "a list", FORM, problems.add, name="access")]
-    return tuple(test for node in nodes if (test := reading.test(node)) is not None)
+def read_access(reading: SectionReading, desired: Desired) -> Desired:
+    """The project with the tests of all files, in their order; a test of a reader that the environment removes is left out."""
+    problems = reading.problems
+    tests = _Tests(reading.kinds, desired.resources, desired.removed_resources, problems)
+    nodes = [node for entry in reading.entries["access"] for node in items_of(entry, "a list", FORM, problems.add, name="access")]
+    return replace(desired, access=tuple(test for node in nodes if (test := tests.test(node)) is not None))
 
 
 def read_access_test(
@@ -386,34 +383,30 @@ class _Tests:
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")
 
 
-def check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:
-    """Report each condition on a claim that the schema of its container excludes: `!visitor.claims.partnr` would hold for everybody."""
-    schemas = schemas_of_claims(kinds, resources)
-    for declared, name, condition in conditions(kinds, resources) if schemas else ():
-        schema = schemas.get(declared.address.container)
-        for mistake in claim_mistakes(condition, schema) if schema is not None else ():
-            if mistake.unknown and mistake.closed:
-                at = declared.positions.get(name, declared.source)
-                wrong = f"{name} depends on a claim that no visitor has: {mistake.message}; correct it, or add it to the schema"
-                problems.add(at, wrong, declared.address, id="RC-unknown-claim")
+def judged_access(kinds: Kinds, own: Desired, other: Desired) -> Desired:
+    """The project with the tests of another version of it."""
+    return replace(own, access=rematched(kinds, own, other.access))
 
 
-def schemas_of_claims(kinds: Kinds, resources: Mapping[Address, Declared]) -> Mapping[Address | None, Mapping[str, Any]]:
-    """The JSON Schema of the claims that each container declares."""
-    declaring = {name: kind.claims for name, kind in kinds.items() if kind.claims is not None}
-    schemas = {
-        declared.address.container: declaring[declared.kind](declared.values)
-        for declared in resources.values()
-        if declared.kind in declaring
+def access_schema(kinds: Kinds) -> Mapping[str, Schema]:
+    """`access`: readers as tests."""
+    patterns: Schema = {"anyOf": [{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}, EXPRESSION]}
+    readers = {"anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]}
+    test = described_map(ACCESS_TEST, {"as": readers, "sees": patterns, "mustNotSee": patterns})
+    return {"access": {"type": "array", "items": {**test, "anyOf": [{"required": ["sees"]}, {"required": ["mustNotSee"]}]}}}
+
+
+def _readers() -> list[Schema]:
+    """Those who are described by a map of one key."""
+    readers: dict[str, Schema] = {
+        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
+        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
+        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
     }
-    return {container: schema for container, schema in schemas.items() if schema}
+    return [
+        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
+        for name, value in readers.items()
+    ]
 
 
-def conditions(kinds: Kinds, resources: Mapping[Address, Declared]) -> Iterator[tuple[Declared, str, str]]:
-    """Every condition with its resource and its field."""
-    fields = {name: [field.name for field in kind.fields.values() if field.condition] for name, kind in kinds.items()}
-    for declared in resources.values():
-        for name in fields[declared.kind]:
-            condition = declared.values.get(name)
-            if isinstance(condition, str) and not isinstance(condition, StandIn):
-                yield declared, name, condition
+SECTION: Final = Section("access", read_access, access_schema, judged_access)

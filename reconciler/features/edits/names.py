@@ -32,11 +32,11 @@ from reconciler.config.source.problems import Problems
 from reconciler.config.values import INVALID, references_in
 from reconciler.features.edits.texts import FileText, ProjectTexts, TextSpan
 from reconciler.features.policies.cases import EXAMPLE, EXAMPLES
-from reconciler.features.policies.model import PLAN
 from reconciler.features.policies.section.keys import NAMES
 from reconciler.features.testing.keys import EXPECTATIONS, STEP, TEST, TESTS
 from reconciler.model import Declared, ReaderSort, Source
 from reconciler.model.desired import Generation
+from reconciler.model.policies import PLAN
 from reconciler.resource import Kind
 from reconciler.yamltext.tree import leaves, parse
 

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from reconciler.model.features import FeatureKey
 from reconciler.model.findings import Source
 
 SOON_DEFAULT: Final = 30 * 86_400  # seconds before something ends from which that is a warning
@@ -97,6 +98,10 @@ class HealthChecks:
     topics: int | None = None
     every: int = 24
     searches: tuple[GoldenSearch, ...] = ()
+
+
+CHECKS: Final = FeatureKey("health", HealthChecks())
+"""The checks of a project."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from reconciler.features.access.report import names
 from reconciler.features.access.review import review
 from reconciler.features.drift.model import DriftBounds
 from reconciler.features.drift.plan import drift, grouped
-from reconciler.features.health.model import HealthChecks, HealthReport
+from reconciler.features.health.model import CHECKS, HealthChecks, HealthReport
 from reconciler.features.health.plan import HealthInputs, free_checks
 from reconciler.features.health.read import checked
 from reconciler.features.health.site.model import SiteHealth, SiteHistory
@@ -53,7 +53,8 @@ def health_inputs(run: Run, planned: Planned, *, between: DriftBounds | None = N
 
 
 async def _checked(run: Run, reader: Reader) -> HealthReport:
-    return await _report(run, reader, health_inputs(run, await run.make(reader, everything=True, pages=False)), run.project.settings.health)
+    inputs = health_inputs(run, await run.make(reader, everything=True, pages=False))
+    return await _report(run, reader, inputs, CHECKS.of(run.project.desired.features))
 
 
 async def _report(run: Run, reader: Reader, inputs: HealthInputs, limits: HealthChecks) -> HealthReport:
@@ -69,7 +70,7 @@ async def _site(run: Run, reader: Reader, name: str) -> SiteHealth:
     planned = await run.make(reader, everything=True, pages=False)
     inputs = health_inputs(run, planned)
     site = named_site(inputs, name)
-    inputs, limits = of_site(inputs, site), checks_of_site(run.project.settings.health, inputs.called(site))
+    inputs, limits = of_site(inputs, site), checks_of_site(CHECKS.of(run.project.desired.features), inputs.called(site))
     report = await _report(run, reader, inputs, limits)
     report = replace(report, checks=about_site(inputs, site, report.checks))
     spaces = shown_spaces(inputs, site)

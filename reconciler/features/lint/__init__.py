@@ -6,7 +6,12 @@ checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `
 
 from __future__ import annotations
 
+from typing import Final
+
+from reconciler.config.sections import Section
 from reconciler.features.lint.accepted import findings, in_environments, in_order, variables_of
 from reconciler.features.lint.rules import LintFacts
 
-__all__ = ["LintFacts", "findings", "in_environments", "in_order", "variables_of"]
+SECTION: Final = Section("lint", lambda reading, desired: desired)  # `config.settings.read_ignores` reads it
+
+__all__ = ["SECTION", "LintFacts", "findings", "in_environments", "in_order", "variables_of"]

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address, addresses_in
-from reconciler.features.access.section import conditions, schemas_of_claims
+from reconciler.config.resources.claims import conditions, schemas_of_claims
 from reconciler.model import Declared, Desired, Finding, Fix, Severity, Source, State
 from reconciler.model.codec import NAMES
 from reconciler.model.lint import RULES, Ignore, cause_of_rule

@@ -17,10 +17,10 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, shown, wrong_form
 from reconciler.features.policies.judge import judge
-from reconciler.features.policies.model import Policies
 from reconciler.features.policies.scene import Scene, Subject, Values
 from reconciler.features.policies.section.keys import ACTIONS, GONE, KEEP
 from reconciler.model import Action, Source
+from reconciler.model.policies import Policies
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 

@@ -18,11 +18,11 @@ from reconciler.config.keys import project_file
 from reconciler.config.source.problems import Problems
 from reconciler.errors import ConfigError
 from reconciler.features.policies.cases import EXAMPLES, differences, unexpected
-from reconciler.features.policies.model import Policies, Policy
 from reconciler.features.policies.section.reading import ready_policies
 from reconciler.features.testing.keys import TESTS
 from reconciler.features.testing.twin import policy_examples
 from reconciler.kinds import load as load_kinds
+from reconciler.model.policies import Policies, Policy
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
 from reconciler.text.escape import terminal

@@ -16,11 +16,11 @@ from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
 from reconciler.config.language.functions import as_text
 from reconciler.config.language.stand_ins import is_unknown
-from reconciler.features.policies.model import Exemption, Policies, Policy
 from reconciler.features.policies.planned import of_plan
 from reconciler.features.policies.scene import Partial, Scene, Subject, of_configuration
 from reconciler.features.policies.section.keys import GONE, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Plan, Severity, Violation
+from reconciler.model.policies import Exemption, Policies, Policy
 from reconciler.resource import Kinds
 from reconciler.text.certificate import expiry
 from reconciler.text.names import until

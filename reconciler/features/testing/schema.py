@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from reconciler.config.schemas.document import DIALECT, TEXTLIKE, WELL_FORMED, WHOLE, access, policies
+from reconciler.config.schemas.document import DIALECT, TEXTLIKE, WELL_FORMED, WHOLE
 from reconciler.config.schemas.forms import COMMENT, EXPRESSION, Schema, described_map, map_of
+from reconciler.features.access.section import access_schema
+from reconciler.features.policies.section.row import policy_schemas
 from reconciler.features.testing import keys as k
 from reconciler.features.testing.reading import COUNTED
 from reconciler.resource import Kinds
@@ -32,7 +34,7 @@ ADDRESS: Final[Schema] = {"type": "string", "minLength": 1}
 
 def schema(kinds: Kinds) -> dict[str, Any]:
     """The schema of test files, as plain data; equal kinds give equal schemas."""
-    rules = policies(kinds)
+    rules = policy_schemas(kinds)
     top: Schema = {
         k.TESTS: {"description": "Tests of the project.", "type": "array", "items": {"$ref": "#/$defs/test"}, "minItems": 1},
         "examples": {"description": "Examples of policies, as policy test runs them.", "type": "array"},
@@ -52,7 +54,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
             "key": {"type": TEXTLIKE},
             "test": _test(),
             "step": _step(),
-            "expectation": _expectation(),
+            "expectation": _expectation(kinds),
         },
     }
 
@@ -80,9 +82,9 @@ def _step() -> Schema:
     return {"anyOf": [{"enum": ["apply", "plan"]}, {**steps, "oneOf": [{"required": [name]} for name in k.SORTS]}]}
 
 
-def _expectation() -> Schema:
+def _expectation(kinds: Kinds) -> Schema:
     """One of the tables, chosen by the first key that is present."""
-    reader = access()["items"]
+    reader = access_schema(kinds)["access"]["items"]
     counts = {"type": "object", "properties": dict.fromkeys(COUNTED, NUMBER), "additionalProperties": False, "minProperties": 1}
     values: dict[str, Schema] = {
         "as": reader["properties"]["as"],

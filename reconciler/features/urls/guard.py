@@ -8,10 +8,9 @@ from typing import Final
 
 from reconciler.errors import Refused
 from reconciler.features.urls.model.planned import REDIRECTS
-from reconciler.features.urls.model.redirects import DeadUrls
 from reconciler.features.urls.redirects.planned import patterns_of_dead
 from reconciler.features.urls.redirects.required import is_named
-from reconciler.model import Desired, Plan
+from reconciler.model import DeadUrls, Desired, Plan
 from reconciler.run.guards import ConsentGuard, below
 from reconciler.run.operation import Limits
 

@@ -15,6 +15,8 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.config.keys import GONE, URLS
+from reconciler.config.schemas.forms import EXPRESSION, Schema, described_map
+from reconciler.config.sections import Section, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
@@ -23,7 +25,7 @@ from reconciler.features.urls.model.redirects import GoneUrls, Redirect, Redirec
 from reconciler.features.urls.redirects.formats import existing_names, is_ours
 from reconciler.features.urls.redirects.table import TableProblem, redirects_of
 from reconciler.links import open_place
-from reconciler.model import Source
+from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 from reconciler.text.urls import pattern_problem
@@ -33,11 +35,12 @@ SIZE_MAX: Final = 256 * 1024 * 1024  # bytes of a file; a million redirects have
 FORMATS: Final = f"a list of formats: {', '.join(RedirectFormat)}"
 
 
-def read_urls(top: KeyReader, kinds: Kinds, addresses: Iterable[Address], root: Path, problems: Problems) -> UrlSettings | None:
-    """The settings, None where the project has none. `addresses`: everything declared. `root`: the directory of the project."""
-    entry = top.entry(URLS.name)
-    if entry is None:
-        return None
+def read_urls(reading: SectionReading, desired: Desired) -> Desired:
+    """The project with the settings of its URLs, None where it has none."""
+    if not reading.entries[URLS.name]:
+        return desired
+    kinds, addresses, root, problems = reading.kinds, desired.resources, reading.root, reading.problems
+    (entry,) = reading.entries[URLS.name]
     keys = KeyReader.of(URLS.name, entry, problems, example=URLS.example)
     values = keys.values(URLS.keys)
     keys.rest()
@@ -55,7 +58,7 @@ def read_urls(top: KeyReader, kinds: Kinds, addresses: Iterable[Address], root: 
         texts = dict(_texts(root, {**files, **former}, at, problems))
     silent = frozenset(site for site, formats in chosen.items() if not formats)
     earlier = tuple(_earlier({**files, **former}, texts, problems))
-    return UrlSettings(files, former, usual, folder, silent, gone, earlier, texts)
+    return replace(desired, urls=UrlSettings(files, former, usual, folder, silent, gone, earlier, texts))
 
 
 def _former(kinds: Kinds, sites: Mapping[Address, str], folder: Path, usual: SiteRedirects) -> Iterator[tuple[Address, SiteRedirects]]:
@@ -204,3 +207,37 @@ def _earlier(sites: Mapping[Address, SiteRedirects], texts: Mapping[str, str], p
                     yield from redirects_of(texts[path], site)
                 except TableProblem as error:
                     problems.add(Source(path, error.line), f"{error}; correct the line, or remove it", id="RC-redirect-line")
+
+
+def judged_urls(kinds: Kinds, own: Desired, other: Desired) -> Desired:
+    """The redirects of the files, and those of the sites that have some in the other commit; `gone` is that of the other commit."""
+    if other.urls is None:
+        return replace(own, urls=replace(own.urls, gone=())) if own.urls is not None else own
+    urls, theirs = own.urls or UrlSettings(), other.urls
+    left = {site: files for site, files in theirs.sites.items() if site in own.resources and site not in urls.sites}
+    texts = {path: text for path, text in theirs.texts.items() if any(path.startswith(f"{files.folder}/") for files in left.values())}
+    judged = replace(
+        urls,
+        sites={**urls.sites, **left},
+        formats=urls.formats or theirs.formats,
+        folder=urls.folder or theirs.folder,
+        silent=urls.silent - left.keys(),
+        gone=theirs.gone,
+        earlier=(*urls.earlier, *(redirect for redirect in theirs.earlier if redirect.site in left)),
+        texts={**texts, **urls.texts},
+    )
+    return replace(own, urls=judged)
+
+
+def url_schemas(kinds: Kinds) -> Mapping[str, Schema]:
+    """`urls`: the formats of redirects, of all sites and of single ones, and the URLs that end on purpose."""
+    formats = {"type": "array", "items": {"anyOf": [{"enum": list(RedirectFormat)}, EXPRESSION]}}
+    url = {"type": "string", "pattern": r"^(/|https?://)"}
+    return {
+        "redirects": formats,
+        "gone": {"type": "array", "items": described_map(GONE, {"url": {"anyOf": [url, EXPRESSION]}})},
+        "sites": {"type": "object", "additionalProperties": formats},
+    }
+
+
+SECTION: Final = Section("urls", read_urls, url_schemas, judged_urls)

@@ -19,10 +19,9 @@ from dataclasses import fields, replace
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.features.policies.model import PLAN
-from reconciler.features.urls.model.redirects import DeadUrls
-from reconciler.model import Consent, Desired, Exposure, Guards, Rules, Severity, Source, State
+from reconciler.model import Consent, DeadUrls, Desired, Exposure, Guards, Rules, Severity, Source, State
 from reconciler.model.desired import Looser
+from reconciler.model.policies import PLAN
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow
 from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Objects

@@ -20,11 +20,11 @@ import pytest
 from reconciler.address import Address
 from reconciler.client.service import Reader
 from reconciler.features.policies.judge import judge
-from reconciler.features.policies.model import Policies, Policy
 from reconciler.features.policies.planned import of_plan
 from reconciler.features.policies.section.keys import KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, Severity, Source, State
+from reconciler.model.policies import Policies, Policy
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from tests.harness import ORGANIZATION, SEED, Org

@@ -14,11 +14,11 @@ from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl
 from reconciler.features.urls.model.planned import REDIRECTS, URLS, PlannedUrls
-from reconciler.features.urls.model.redirects import DeadUrls, RedirectFile, RedirectFormat, RedirectPlan
+from reconciler.features.urls.model.redirects import RedirectFile, RedirectFormat, RedirectPlan
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import between, with_redirects
 from reconciler.features.urls.redirects.written import RedirectFiles
-from reconciler.model import Guards, Plan, State
+from reconciler.model import DeadUrls, Guards, Plan, State
 from reconciler.plan.warnings.exposure import loosened_rules
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain

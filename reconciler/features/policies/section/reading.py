@@ -20,10 +20,10 @@ from reconciler.config.language.variables import Variables
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, shown, untainted, wrong_form
-from reconciler.features.policies.model import PLAN, Exemption, Policies, Policy
 from reconciler.features.policies.section.checks import ExpressionScope, expressions, test_of
 from reconciler.features.policies.section.keys import ACTIONS, GONE, ready
 from reconciler.model import Severity, Source
+from reconciler.model.policies import PLAN, Exemption, Policies, Policy
 from reconciler.resource import Kind, Kinds
 from reconciler.text.names import did_you_mean, one_of
 

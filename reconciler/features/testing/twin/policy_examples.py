@@ -16,9 +16,9 @@ from reconciler.config.source.problems import Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import UsageError
 from reconciler.features.policies.cases import EXAMPLES, FORM, Case, CasesReader
-from reconciler.features.policies.model import Policies
 from reconciler.features.policies.section.reading import PolicySections
 from reconciler.links import read_file
+from reconciler.model.policies import Policies
 from reconciler.resource import Kinds
 from reconciler.run.loading import now
 

@@ -25,7 +25,6 @@ from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import ConfigError, UsageError
 from reconciler.features.policies.cases import EXAMPLES, Case, differences
-from reconciler.features.policies.model import Policies
 from reconciler.features.testing.declared import Header, TwinStep
 from reconciler.features.testing.expectations import Readers
 from reconciler.features.testing.files import ENDING, FOLDER, discovered, in_folder
@@ -36,6 +35,7 @@ from reconciler.features.testing.twin import policy_examples
 from reconciler.features.testing.twin.running import ProjectTest
 from reconciler.files import path_from_here
 from reconciler.model import Source
+from reconciler.model.policies import Policies
 from reconciler.resource import Kinds
 from reconciler.run.connection.embedded import own_seed, seed_document
 from reconciler.run.connection.seed_file import SeedFile, parsed_seed

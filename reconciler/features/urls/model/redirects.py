@@ -20,14 +20,6 @@ class RedirectFormat(StrEnum):
     CSV = "csv"
 
 
-class DeadUrls(StrEnum):
-    """What happens to a plan after which a URL that was public is answered by nothing, from the loosest."""
-
-    IGNORE = "ignore"
-    WARN = "warn"
-    BLOCK = "block"
-
-
 @dataclass(frozen=True)
 class GoneUrls:
     """`urls: {gone: [{url, reason}]}`: URLs that nothing answers at any more, on purpose. `pattern`: as written; `/v1/**` is a path below

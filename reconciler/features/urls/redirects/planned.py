@@ -18,7 +18,6 @@ from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, UrlR
 from reconciler.features.urls.model.planned import REDIRECTS, URLS
 from reconciler.features.urls.model.redirects import (
     DeadUrl,
-    DeadUrls,
     FormerUrl,
     Moves,
     RecordedUrls,
@@ -45,7 +44,7 @@ from reconciler.features.urls.redirects.required import (
     recorded_url,
     redirection,
 )
-from reconciler.model import Desired, Plan
+from reconciler.model import DeadUrls, Desired, Plan
 from reconciler.text.urls import containing
 
 UNWRITTEN: Final = (
