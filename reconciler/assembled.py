@@ -76,17 +76,21 @@ main = Program(
 def assemble() -> None:
     """Fill every seam of the kernel."""
     from reconciler.config.sections import SECTIONS
-    from reconciler.features import lint
     from reconciler.features.access import section as access
     from reconciler.features.access.plan import run_access_tests
     from reconciler.features.health import section as health
+    from reconciler.features.lint import section as lint
     from reconciler.features.policies import report as policies_report
+    from reconciler.features.policies.judge import by_configuration
     from reconciler.features.policies.section import row as policies
     from reconciler.features.urls import section as urls
     from reconciler.plan.checks import CHECKS
-    from reconciler.report.explain import EXPLAINED
+    from reconciler.report.explained import EXPLAINED
+    from reconciler.run.validation import JUDGES, LINTERS
 
     # The files of redirects are read only where the sections before have no problem.
     SECTIONS.fill(health.SECTION, lint.SECTION, urls.SECTION, policies.SECTION, access.SECTION)
     CHECKS.fill(run_access_tests)
     EXPLAINED.fill(policies_report.EXPLAINED)
+    JUDGES.fill(by_configuration)
+    LINTERS.fill(lint.linter)
