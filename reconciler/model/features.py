@@ -18,7 +18,7 @@ class FeatureKey(Generic[T]):
     absent: T
     pending: Callable[[T], bool] = lambda value: False
 
-    def of(self, values: Mapping[FeatureKey[Any], Any]) -> T:
+    def of(self, values: Mapping[Any, Any]) -> T:
         """Its value among those of all features."""
         value: T = values.get(self, self.absent)
         return value

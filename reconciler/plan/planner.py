@@ -11,6 +11,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob, Selection
 from reconciler.features.urls.model.pages import SiteUrls, Variant
+from reconciler.features.urls.model.redirects import judges_urls
 from reconciler.features.urls.plan.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers
 from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, Step
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
@@ -277,7 +278,7 @@ def _site_urls(
     kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure, called: Callable[[Key], Address]
 ) -> SiteUrls:
     """What shows pages before and after the requests, where they change a URL. `called`: the address of an object where nothing changes."""
-    worlds, judged = disclosed.worlds, desired.judges_urls
+    worlds, judged = disclosed.worlds, judges_urls(desired)
     if worlds is None or not touches_urls(kinds, disclosed.steps):
         now = Published(kinds, Audiences(kinds, before.objects, complete=before.complete))
         shown = tuple(readable(now).values()) if judged else ()

@@ -20,7 +20,7 @@ from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
 from reconciler.features.urls.model.ledger import CLOSED
 from reconciler.features.urls.model.pages import AnsweringUrls
-from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan
+from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan, url_settings
 from reconciler.features.urls.read.ledger import read_answering, read_ledger
 from reconciler.features.urls.redirects.planned import private_moves, with_redirects
 from reconciler.features.urls.redirects.written import check_redirects, settled_redirects
@@ -132,7 +132,7 @@ class ApplySession:
         if steps and self._keeps_ledger:
             # What answers now is public, whoever moved it there: a run that is killed leaves no other memory of it.
             self._recorded(planned.actual)
-            if self.project.desired.urls is not None:
+            if url_settings(self.project.desired) is not None:
                 self.journal.remember_moves(private_moves(planned.plan))
             self.journal.doubt_urls()
         with self.voice.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
@@ -185,13 +185,13 @@ class ApplySession:
 
     def settle_redirects(self, planned: Planned) -> bool:
         """Record what answers after a run, and write the files of redirects. Returns False, and says why, if they could not be written."""
-        redirects, settings = self._settled(planned), self.project.desired.urls
+        redirects, settings = self._settled(planned), url_settings(self.project.desired)
         written = settled_redirects(self.voice, self.project.settings.root, redirects, planned.plan.redirects)
         if (
             written
             and redirects is not None
             and settings is not None
-            and settings.writes
+            and self.project.desired.writes_files
             and (planned.recorded.moves or self.journal.moves)
         ):
             self.journal.forget_moves()
@@ -213,7 +213,7 @@ class ApplySession:
         except ServiceError as error:
             self.voice.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
             return None
-        if self.project.desired.urls is None:
+        if url_settings(self.project.desired) is None:
             return None
         # What the plan knew as public counts as that, although what ended with the run is recorded by now.
         public = {**self.journal.recorded_urls().public, **planned.recorded.public}
@@ -223,7 +223,7 @@ class ApplySession:
     @property
     def _keeps_ledger(self) -> bool:
         """Whether URLs are recorded: a ledger that has begun is continued without `urls:` too, or it would say what is not so."""
-        return self.project.desired.urls is not None or bool(self.journal.url_digests())
+        return url_settings(self.project.desired) is not None or bool(self.journal.url_digests())
 
     def _recorded(self, actual: Actual) -> AnsweringUrls:
         """Record at which URLs pages answer; returns all that answer to anybody. Raises `ServiceError`."""

@@ -10,6 +10,7 @@ from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
 from reconciler.features.policies.judge import as_far_as_files_say
+from reconciler.features.urls.model.redirects import url_settings
 from reconciler.features.urls.redirects.planned import between
 from reconciler.git.working import NamedCommit
 from reconciler.kinds import load as load_kinds
@@ -69,8 +70,8 @@ def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callabl
     before = old.desired if old is not None else replace(new.desired, resources={}, moved=(), removed={})
     state, actual = as_declared(kinds, before, new.desired)
     plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
-    plan = replace(plan, redirects=between(old.desired.urls if old is not None else None, new.desired.urls))
-    redirects = [TABLES] if new.desired.urls is not None and (plan.redirects is not None or plan.changes) else []
+    plan = replace(plan, redirects=between(url_settings(old.desired) if old is not None else None, url_settings(new.desired)))
+    redirects = [TABLES] if url_settings(new.desired) is not None and (plan.redirects is not None or plan.changes) else []
     names = ", ".join(f"vars.{name}" for name in sorted({*(old or new).unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
     return without_ids(

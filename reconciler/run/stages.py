@@ -21,7 +21,7 @@ from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.features.policies.judge import with_violations
 from reconciler.features.urls.model.pages import SiteUrls
-from reconciler.features.urls.model.redirects import RecordedUrls
+from reconciler.features.urls.model.redirects import RecordedUrls, judges_urls, url_settings
 from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
 from reconciler.features.urls.read.ledger import read_answering
 from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
@@ -236,8 +236,9 @@ async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
         with reader.keeping() as answers:
             links = await read_links(reader, kinds, actual, dead)
         source.links.update(answers)
-    recorded = source.recorded() if desired.urls is not None else planned.recorded
-    answering = desired.judges_urls and bool(plan.urls or recorded or (desired.urls is not None and desired.urls.earlier))
+    settings = url_settings(desired)
+    recorded = source.recorded() if settings is not None else planned.recorded
+    answering = judges_urls(desired) and bool(plan.urls or recorded or (settings is not None and settings.earlier))
     if answering:
         missing = readable_spaces(plan.site_urls) - trees.keys()
         trees = {**trees, **await read_trees(reader, kinds, actual, sorted(missing), source.kept)}

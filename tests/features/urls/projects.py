@@ -13,7 +13,7 @@ import yaml
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, PageUrl, SiteUrls, UrlGroup, UrlReason
-from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect
+from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect, url_settings
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.required import ANY, recorded_url
 from reconciler.model import Plan
@@ -80,7 +80,7 @@ def planned(
     project: Project, changes: Iterable[PageChange], ledger: Mapping[str, FormerUrl] = MappingProxyType({}), root: str = ROOT
 ) -> Plan:
     """A plan with these changes and the redirects that follow."""
-    changes, settings = tuple(changes), project.desired.urls
+    changes, settings = tuple(changes), url_settings(project.desired)
     group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
     urls = answering(changes, settings.earlier if settings is not None else (), root)
     return with_redirects(project.desired, Plan("test", None, urls=changes, url_groups=(group,), site_urls=urls), RecordedUrls(ledger))

@@ -26,6 +26,8 @@ from reconciler.features.urls.model.redirects import (
     RedirectPlan,
     SiteRedirects,
     UrlSettings,
+    judges_urls,
+    url_settings,
 )
 from reconciler.features.urls.redirects.formats import MARK, NAMES, existing_names, texts
 from reconciler.features.urls.redirects.required import (
@@ -60,9 +62,9 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
 
     `recorded`: what the state knows; nothing without `urls:`. `after`: what answers after the run; None: what the plan predicts.
     """
-    if not desired.judges_urls:
+    if not judges_urls(desired):
         return plan
-    settings = desired.urls or UrlSettings()
+    settings = url_settings(desired) or UrlSettings()
     before, then = plan.site_urls.answering_before or AnsweringUrls(), after or plan.site_urls.answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
@@ -78,7 +80,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     sites = {past.site for past in former.values()}
     redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
-    if not settings.writes and redirects.files:
+    if not desired.writes_files and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
 
