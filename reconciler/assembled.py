@@ -77,7 +77,6 @@ def assemble() -> None:
     """Fill every seam of the kernel."""
     from reconciler.cli.commands.schema import FILES, FileSchema
     from reconciler.config.sections import SECTIONS as FILE_SECTIONS
-    from reconciler.features import lint
     from reconciler.features.access import section as access
     from reconciler.features.access.documents import AccessDocument
     from reconciler.features.access.plan import run_access_tests
@@ -85,7 +84,9 @@ def assemble() -> None:
     from reconciler.features.drift.report import document as drift_document
     from reconciler.features.health import section as health
     from reconciler.features.health.documents import HealthDocument, SiteDocument
+    from reconciler.features.lint import section as lint
     from reconciler.features.policies import report as policies_report, stages as policies
+    from reconciler.features.policies.judge import by_configuration
     from reconciler.features.policies.section import row as policies_row
     from reconciler.features.rehearsal import report as rehearsal
     from reconciler.features.rehearsal.documents import RehearsalDocument
@@ -104,7 +105,7 @@ def assemble() -> None:
         FleetStatusDocument,
     )
     from reconciler.plan.checks import CHECKS
-    from reconciler.report.explain import EXPLAINED
+    from reconciler.report.explained import EXPLAINED
     from reconciler.report.reading import FORMATS
     from reconciler.report.schemas.documents import DOCUMENTS, Document
     from reconciler.report.schemas.runs import DoctorDocument, UndoDocument
@@ -114,6 +115,7 @@ def assemble() -> None:
     from reconciler.run.comparison import FILE_STAGES
     from reconciler.run.guards import FEATURE_GUARDS
     from reconciler.run.stages import FEATURE_STAGES
+    from reconciler.run.validation import JUDGES, LINTERS
 
     # The files of redirects are read only where the sections before have no problem.
     FILE_SECTIONS.fill(health.SECTION, lint.SECTION, url_keys.SECTION, policies_row.SECTION, access.SECTION)
@@ -144,3 +146,5 @@ def assemble() -> None:
         Document("fleet-audit", "A line of the audit log of a fleet", FleetAuditLine),
         Document("fleet-status", "The status of a fleet", FleetStatusDocument),
     )
+    JUDGES.fill(by_configuration)
+    LINTERS.fill(lint.linter)

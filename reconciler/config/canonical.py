@@ -93,9 +93,8 @@ def digest(desired: Desired) -> str:
         "lister": str(desired.lister or ""),
         "access": sorted(desired.rules.access),
     }
-    if desired.urls is not None:
-        sites = {str(site): [*files.formats, files.folder, files.name] for site, files in desired.urls.sites.items()}
-        whole["urls"] = {"sites": sites, "gone": [gone.pattern for gone in desired.urls.gone]}
+    for key, value in desired.features.items():
+        whole |= key.digested(value)
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_encoded).encode()).hexdigest()
 
 

@@ -5,14 +5,13 @@ Readers as tests: who must be able to read what, and who must not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
-from reconciler.features.urls.model.redirects import UrlSettings
-from reconciler.model.features import FeatureValues
+from reconciler.model.features import FeatureKey, T
 from reconciler.model.findings import Source
 from reconciler.model.policies import Policies
 
@@ -312,6 +311,25 @@ class Excluded:
     source: Source
 
 
+class SectionKey(FeatureKey[T]):
+    """The key of what a section of the project file says. `digested`: the keys by which it is a part of the digest of the configuration.
+    `dead_urls`: the guard where the project does not write it; None: no other than usual. `dated`: whether the history names the commit of
+    each run of a project with such a section. `judges_urls`: whether plans of such a project name every URL that dies."""
+
+    def __init__(
+        self,
+        name: str,
+        absent: T,
+        *,
+        digested: Callable[[T], Mapping[str, Any]] = lambda value: {},
+        dead_urls: Callable[[T], DeadUrls | None] = lambda value: None,
+        dated: bool = False,
+        judges_urls: bool = False,
+    ) -> None:
+        super().__init__(name, absent)
+        self.digested, self.dead_urls, self.dated, self.judges_urls = digested, dead_urls, dated, judges_urls
+
+
 @dataclass(frozen=True)
 class Desired:
     """What the project declares. Equal projects give equal values, whatever the order of their files, sections and keys."""
@@ -352,10 +370,10 @@ class Desired:
     ignored: frozenset[str] = frozenset()
     # What `defaults` gives the fields of a kind, as written; UNSET for what may be a secret.
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # Redirects, and the URLs that end on purpose; None where the project does not mention them.
-    urls: UrlSettings | None = None
+    # Whether this run may write files of the project.
+    writes_files: bool = True
     # What sections of features say, by their keys.
-    features: FeatureValues = field(default_factory=dict)
+    features: Mapping[SectionKey[Any], Any] = field(default_factory=dict)
     # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 
@@ -375,15 +393,15 @@ class Desired:
         return f"removed in {excluded.source.file}" if excluded is not None else "removed"
 
     @property
-    def judges_urls(self) -> bool:
-        """Whether a plan has redirects, or names the URLs that die: not in a project that says nothing of its URLs."""
-        return self.urls is not None or self.guards.dead_urls is not None
-
-    @property
     def dead_urls(self) -> DeadUrls:
         """What happens to a plan after which a public URL is answered by nothing."""
-        writes = self.urls is not None and bool(self.urls.sites)
-        return self.guards.dead_urls or (DeadUrls.BLOCK if writes else DeadUrls.WARN)
+        usual = [level for key, value in self.features.items() if (level := key.dead_urls(value)) is not None]
+        return self.guards.dead_urls or next(iter(usual), DeadUrls.WARN)
+
+    @property
+    def judges_urls(self) -> bool:
+        """Whether a plan names every URL that dies: not in a project that says nothing of its URLs."""
+        return self.guards.dead_urls is not None or any(key.judges_urls and value is not None for key, value in self.features.items())
 
     @property
     def rules(self) -> Rules:

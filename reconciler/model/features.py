@@ -19,7 +19,7 @@ class FeatureKey(Generic[T]):
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
-    def of(self, values: FeatureValues) -> T:
+    def of(self, values: Mapping[Any, Any]) -> T:
         """Its value among those of all features."""
         value: T = values.get(self, self.absent)
         return value

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.types import in_words, sample, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
-from reconciler.seams import Seam
 from reconciler.text import pages
 from reconciler.text.names import a
 
@@ -316,13 +315,3 @@ def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[
     alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]
     forms = [_properties(every, form) for form in alternatives]
     return {**value.get("properties", {}), **{key: value for form in forms for key, value in form.items()}}
-
-
-class Explained(NamedTuple):
-    """Words that a feature explains itself. `page`: of one of them, at a width."""
-
-    words: Collection[str]
-    page: Callable[[str, int], list[Span]]
-
-
-EXPLAINED: Final[Seam[Explained]] = Seam("words that features explain")

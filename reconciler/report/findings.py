@@ -8,7 +8,7 @@ What `doctor` found: one line each, with a remedy where something is to be done.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,13 @@ from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSumm
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import Level, count
 from reconciler.text.escape import terminal
+
+_NOWHERE: Final = Source("", 0, 0)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by place, then by rule."""
+    return tuple(sorted(findings, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
 
 
 def of_problem(problem: Problem) -> Finding:

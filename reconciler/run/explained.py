@@ -5,7 +5,8 @@ from __future__ import annotations
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
-from reconciler.report.explain import EXPLAINED, explain_cause
+from reconciler.report.explain import explain_cause
+from reconciler.report.explained import EXPLAINED
 from reconciler.report.layout import Span
 from reconciler.text.names import did_you_mean
 from reconciler.text.pages import PREFIX, pages

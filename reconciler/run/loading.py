@@ -46,8 +46,8 @@ def load(
     if environ is not None:
         given["environ"] = environ
     project = _read(operation, voice, partial(read, operation.project, kinds, **given), phase)
-    if not operation.supervision.writes and project.desired.urls is not None:
-        project = replace(project, desired=replace(project.desired, urls=replace(project.desired.urls, writes=False)))
+    if not operation.supervision.writes:
+        project = replace(project, desired=replace(project.desired, writes_files=False))
     secrets = list(sensitive_texts(project, kinds))
     # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
     # enough not to be ordinary words.

@@ -16,17 +16,16 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
-from reconciler.errors import ConfigError
-from reconciler.features.lint import findings, in_order, run as linting
-from reconciler.features.policies.judge import by_configuration
+from reconciler.errors import ConfigError, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.report.annotations import github_violations
-from reconciler.report.findings import findings_document, findings_sheet, findings_text, of_problem, of_violation, summary
+from reconciler.report.findings import findings_document, findings_sheet, findings_text, in_order, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.guards import raise_first, violated
 from reconciler.run.loading import now
+from reconciler.run.validation import JUDGES, LINTERS, Linter
 from reconciler.text.escape import terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
@@ -82,11 +81,16 @@ def command(
 
 
 def _judged(kinds: Kinds, desired: Desired) -> tuple[Sequence[Violation], str]:
-    """The policies that the configuration violates, and a remark on those that only a plan can decide."""
-    if not desired.policies:
-        return (), ""
+    """What the configuration violates, and a remark on what only a plan can decide."""
+    judgements = [judge(kinds, desired, now().date()) for judge in JUDGES]
+    return [violation for violations, _ in judgements for violation in violations], "".join(remark for _, remark in judgements)
 
-    return by_configuration(kinds, desired, today=now().date())
+
+def _linter() -> Linter:
+    """Raises `UsageError` where there is none."""
+    for linter in LINTERS:
+        return linter()
+    raise UsageError("--lint belongs to the feature lint, which this installation does not have", id="RC-unknown-option")
 
 
 def _refused(screen: Screen, options: Options, violations: Sequence[Violation], remark: str) -> None:
@@ -140,12 +144,11 @@ def _valid(project: Project) -> str:
 
 def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool, edits: bool) -> Sequence[Finding]:
     """What lint finds, without what it corrected. `edits`: with the changes of text that a correction consists of."""
-    results = linting.everywhere(
-        project.settings.root, findings(linting.facts_of(options.operation, TerminalVoice(screen), kinds, project))
-    )
+    linter = _linter()
+    results = linter.found(options.operation, TerminalVoice(screen), kinds, project)
     if not fix:
-        return linting.with_edits(options.operation, kinds, results) if edits else results
-    done, left, files = linting.fix(options.operation, kinds, results)
+        return linter.with_edits(options.operation, kinds, results) if edits else results
+    done, left, files = linter.fix(options.operation, kinds, results)
     for finding in done:
         assert finding.fix is not None
         screen.say(f"Fixed {finding.name}: {finding.fix.says}.")

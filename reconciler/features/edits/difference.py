@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.features.urls.model.redirects import UrlSettings, url_settings
 from reconciler.model import Declared, Desired
 
 Moved = Callable[[Address], Address]
@@ -52,10 +53,8 @@ def _differences(before: Desired, after: Desired, moved: Moved) -> Iterator[str]
         about = {moved(address) for address in before.resources if old_line.covers(address)}
         if about != {address for address in after.resources if new_line.covers(address)}:
             yield f"the exception at {old_line.source}"
-    sites = before.urls.sites if before.urls is not None else {}
-    if {moved(site): files.formats for site, files in sites.items()} != {
-        site: files.formats for site, files in (after.urls.sites if after.urls is not None else {}).items()
-    }:
+    sites, sites_after = ((url_settings(desired) or UrlSettings()).sites for desired in (before, after))
+    if {moved(site): files.formats for site, files in sites.items()} != {site: files.formats for site, files in sites_after.items()}:
         yield "urls"
 
 

@@ -178,7 +178,7 @@ def _check_ids(operation: Operation, voice: Voice, before: ProjectTexts, after: 
 
 def _violations(kinds: Kinds, desired: Desired) -> Iterator[Any]:
     if desired.policies:
-        yield from by_configuration(kinds, desired, today=now().date())[0]
+        yield from by_configuration(kinds, desired, now().date())[0]
 
 
 def _patched(steps: tuple[EditOperation, ...], projects: Mapping[str | None, Project]) -> Iterator[str]:

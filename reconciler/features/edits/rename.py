@@ -27,6 +27,7 @@ from reconciler.features.edits.names import NameIndex, NameRole, NameSort, Occur
 from reconciler.features.edits.texts import ProjectTexts, TextSpan
 from reconciler.features.edits.writer import in_layout
 from reconciler.features.policies.section.checks import expressions
+from reconciler.features.urls.model.redirects import url_settings
 from reconciler.features.urls.redirects.formats import existing_names
 from reconciler.model import Declared, Desired, Source
 from reconciler.plan.matching.renames import renames
@@ -358,11 +359,12 @@ class _Rename:
 
     def _check_files(self, before: Desired, after: Desired) -> None:
         """Raise `Refused` where files of redirects have the former key in their names: under the new one nothing would find them."""
-        if before.urls is None or after.urls is None:
+        was, then = url_settings(before), url_settings(after)
+        if was is None or then is None:
             return
-        for site, files in before.urls.sites.items():
-            new = after.urls.sites[self._moved(site)].name
-            names = [path.removeprefix(f"{files.folder}/") for path in before.urls.texts]
+        for site, files in was.sites.items():
+            new = then.sites[self._moved(site)].name
+            names = [path.removeprefix(f"{files.folder}/") for path in was.texts]
             for _, name in existing_names(files.name, names) if new != files.name else ():
                 renamed_file = f"{files.folder}/{name.replace(files.name, new, 1)}"
                 wrong = f"the redirects of {site} are in {files.folder}/{name}, a name that follows from the key"

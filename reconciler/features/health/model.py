@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from reconciler.model.features import FeatureKey
+from reconciler.model.desired import SectionKey
 from reconciler.model.findings import Source
 
 SOON_DEFAULT: Final = 30 * 86_400  # seconds before something ends from which that is a warning
@@ -100,7 +100,7 @@ class HealthChecks:
     searches: tuple[GoldenSearch, ...] = ()
 
 
-CHECKS: Final = FeatureKey("health", HealthChecks())
+CHECKS: Final = SectionKey("health", HealthChecks())
 """The checks of a project."""
 
 

@@ -17,6 +17,7 @@ from reconciler.features.health.site.model import SiteHealth, SiteHistory
 from reconciler.features.health.site.plan import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
 from reconciler.features.health.site.read import site_pages, site_work
 from reconciler.features.urls.history import ended_urls
+from reconciler.features.urls.model.redirects import url_settings
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.features.urls.stages import kept_trees
 from reconciler.features.urls.tables import kept
@@ -41,7 +42,7 @@ def site_health_of(run: Run, site: str) -> SiteHealth:
     with run.reading():
         page = run.ask(lambda reader: _site(run, reader, site))
     with run.store() as store:
-        return _with_history(page, store, keeps=run.project.desired.urls is not None)
+        return _with_history(page, store, keeps=url_settings(run.project.desired) is not None)
 
 
 def health_inputs(run: Run, planned: Planned, *, between: DriftBounds | None = None) -> HealthInputs:

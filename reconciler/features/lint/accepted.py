@@ -10,9 +10,9 @@ from reconciler.address import Address, Glob
 from reconciler.features.lint.rules import RUN, LintFacts
 from reconciler.model import Finding, Fix, Source
 from reconciler.model.lint import RULES, Ignore, cause_of_rule
+from reconciler.report.findings import in_order
 
 UNUSED: Final = "RC-unused-variable"
-_NOWHERE: Final = Source("", 0, 0)
 
 
 def findings(facts: LintFacts) -> tuple[Finding, ...]:
@@ -21,11 +21,6 @@ def findings(facts: LintFacts) -> tuple[Finding, ...]:
     left = [finding for rule in RUN for finding in rule(facts) if not accepted.has(finding)]
     left += accepted.unused(facts)
     return in_order(left)
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by place, then by rule."""
-    return tuple(sorted(findings, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
 
 
 def variables_of(findings: Iterable[Finding]) -> frozenset[str]:

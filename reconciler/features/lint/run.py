@@ -10,11 +10,12 @@ from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
 from reconciler.errors import ReconcilerError
 from reconciler.features.edits.fixes import fixed, with_edits as edited
-from reconciler.features.lint import LintFacts, findings, in_environments, in_order, variables_of
+from reconciler.features.lint.accepted import findings, in_environments, variables_of
+from reconciler.features.lint.rules import LintFacts
 from reconciler.features.policies.judge import by_configuration
 from reconciler.files import rewrite
 from reconciler.model import Finding, State
-from reconciler.report.findings import of_violation
+from reconciler.report.findings import in_order, of_violation
 from reconciler.resource import Kinds
 from reconciler.run.connection.connecting import known_service, open_store
 from reconciler.run.loading import load, now
@@ -26,9 +27,13 @@ from reconciler.yamltext import line_ends
 def checked(operation: Operation, voice: Voice, kinds: Kinds) -> tuple[Project, Sequence[Finding]]:
     """The project, and what lint finds in it with the policies that it violates, by place. Raises `ConfigError`."""
     project = load(operation, voice, kinds, decrypt=False, warn=False)
-    violations = by_configuration(kinds, project.desired, today=now().date())[0] if project.desired.policies else ()
-    linted = everywhere(project.settings.root, findings(facts_of(operation, voice, kinds, project)))
-    return project, in_order([*map(of_violation, violations), *linted])
+    violations = by_configuration(kinds, project.desired, now().date())[0]
+    return project, in_order([*map(of_violation, violations), *found(operation, voice, kinds, project)])
+
+
+def found(operation: Operation, voice: Voice, kinds: Kinds, project: Project) -> Sequence[Finding]:
+    """What lint finds, by place."""
+    return everywhere(project.settings.root, findings(facts_of(operation, voice, kinds, project)))
 
 
 def facts_of(operation: Operation, voice: Voice, kinds: Kinds, project: Project) -> LintFacts:

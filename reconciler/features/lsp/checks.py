@@ -23,7 +23,8 @@ from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
 from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
-from reconciler.features.lint import LintFacts, findings, in_environments, variables_of
+from reconciler.features.lint.accepted import findings, in_environments, variables_of
+from reconciler.features.lint.rules import LintFacts
 from reconciler.features.lsp.documents import ParsedFiles
 from reconciler.features.lsp.tests_of_project import test_problems
 from reconciler.features.policies.judge import by_configuration
@@ -132,5 +133,5 @@ def _findings(
     results = findings(facts)
     names = variables_of(results)
     results = in_environments(results, values_of(loading.root, names, unsaved) if names else {})
-    violations = by_configuration(kinds, project.desired, today=today)[0] if project.desired.policies else ()
+    violations = by_configuration(kinds, project.desired, today)[0]
     return [*map(of_violation, violations), *results]

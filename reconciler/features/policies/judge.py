@@ -223,8 +223,10 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
     return replace(judged, violations=tuple(violations))
 
 
-def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
+def by_configuration(kinds: Kinds, desired: Desired, today: date) -> tuple[tuple[Violation, ...], str]:
     """The violations of the configuration, and lines on the exceptions and on the policies that only a plan can decide."""
+    if not desired.policies:
+        return (), ""
     judgement = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
     names = ", ".join(f"{policy.id} ({policy.source.file_and_line})" for policy in judgement.undecided)
     lines = [f"{note}\n" for note in judgement.notes]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.features.policies.section.keys import EXAMPLES, NAMES, SECTIONS, TABLES
-from reconciler.report.explain import Explained
+from reconciler.report.explained import Explained
 from reconciler.report.layout import ReportPage, Span, Style
 
 SECTION_COLUMN: Final = 30

@@ -24,7 +24,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
 from reconciler.features.urls.model.planned import REDIRECTS, URLS
-from reconciler.features.urls.model.redirects import Redirect, RedirectFormat, UrlSettings
+from reconciler.features.urls.model.redirects import Redirect, RedirectFormat, UrlSettings, url_settings, with_settings
 from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import with_redirects
@@ -165,7 +165,7 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
     chosen_sites: list[str | None] = []
 
     def admit(judged_project: JudgedProject) -> None:
-        settings = judged_project.project.desired.urls
+        settings = url_settings(judged_project.project.desired)
         if write and (settings is None or not (settings.sites or settings.formats)):
             raise UsageError(
                 "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
@@ -175,8 +175,8 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
 
     with opened(screen, options, create=False, admit=admit) as run:
         project, of_site = run.project, chosen_sites[0]
-        settings = project.desired.urls
-        desired, recorded = replace(project.desired, urls=settings or UrlSettings()), kept.recorded_urls(run)
+        settings = url_settings(project.desired)
+        desired, recorded = with_settings(project.desired, settings or UrlSettings()), kept.recorded_urls(run)
         with run.reading():
             planned = run.ask(lambda reader: present(reader, run.kinds, desired, run.state, kept_trees(run)))
         planned = with_redirects(desired, planned, recorded)

@@ -14,7 +14,7 @@ from reconciler.errors import ServiceError
 from reconciler.features.urls.model.ledger import CLOSED
 from reconciler.features.urls.model.pages import AnsweringUrls
 from reconciler.features.urls.model.planned import REDIRECTS
-from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan
+from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan, url_settings
 from reconciler.features.urls.read.ledger import read_answering, read_ledger
 from reconciler.features.urls.redirects.planned import private_moves, with_redirects
 from reconciler.features.urls.redirects.written import check_redirects, settled_redirects
@@ -34,17 +34,17 @@ def _checks(session: ApplySession, planned: Planned) -> None:
 def _begins(session: ApplySession, planned: Planned) -> None:
     if planned.plan.steps and _keeps_ledger(session):
         _recorded(session, planned.actual)
-        if session.project.desired.urls is not None:
+        if url_settings(session.project.desired) is not None:
             kept.remember_moves(session.journal, private_moves(planned.plan))
         kept.doubt_urls(session.journal)
     kept.keep_trees(session.journal, planned.feature(TREES))
 
 
 def _ends(session: ApplySession, planned: Planned) -> bool:
-    redirects, settings = _settled(session, planned), session.project.desired.urls
+    redirects, settings = _settled(session, planned), url_settings(session.project.desired)
     written = settled_redirects(session.voice, session.project.settings.root, redirects, planned.plan.feature(REDIRECTS))
     moves = planned.feature(RECORDED).moves or private_moves(planned.plan)
-    if written and redirects is not None and settings is not None and settings.writes and moves:
+    if written and redirects is not None and settings is not None and session.project.desired.writes_files and moves:
         kept.forget_remembered_moves(session.journal)
     return written
 
@@ -68,7 +68,7 @@ def _settled(session: ApplySession, planned: Planned) -> RedirectPlan | None:
     except ServiceError as error:
         session.voice.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
         return None
-    if session.project.desired.urls is None:
+    if url_settings(session.project.desired) is None:
         return None
     # What the plan knew as public counts as that, although what ended with the run is recorded by now.
     known = planned.feature(RECORDED)
@@ -78,7 +78,7 @@ def _settled(session: ApplySession, planned: Planned) -> RedirectPlan | None:
 
 def _keeps_ledger(session: ApplySession) -> bool:
     """Whether URLs are recorded: a ledger that has begun is continued without `urls:` too, or it would say what is not so."""
-    return session.project.desired.urls is not None or bool(kept.url_digests(session.journal))
+    return url_settings(session.project.desired) is not None or bool(kept.url_digests(session.journal))
 
 
 def _recorded(session: ApplySession, actual: Actual) -> AnsweringUrls:

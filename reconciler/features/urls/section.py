@@ -21,7 +21,15 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
 from reconciler.errors import os_reason
-from reconciler.features.urls.model.redirects import GoneUrls, Redirect, RedirectFormat, SiteRedirects, UrlSettings
+from reconciler.features.urls.model.redirects import (
+    GoneUrls,
+    Redirect,
+    RedirectFormat,
+    SiteRedirects,
+    UrlSettings,
+    url_settings,
+    with_settings,
+)
 from reconciler.features.urls.redirects.formats import existing_names, is_ours
 from reconciler.features.urls.redirects.table import TableProblem, redirects_of
 from reconciler.links import open_place
@@ -58,7 +66,7 @@ def read_urls(reading: SectionReading, desired: Desired) -> Desired:
         texts = dict(_texts(root, {**files, **former}, at, problems))
     silent = frozenset(site for site, formats in chosen.items() if not formats)
     earlier = tuple(_earlier({**files, **former}, texts, problems))
-    return replace(desired, urls=UrlSettings(files, former, usual, folder, silent, gone, earlier, texts))
+    return with_settings(desired, UrlSettings(files, former, usual, folder, silent, gone, earlier, texts))
 
 
 def _former(kinds: Kinds, sites: Mapping[Address, str], folder: Path, usual: SiteRedirects) -> Iterator[tuple[Address, SiteRedirects]]:
@@ -211,9 +219,10 @@ def _earlier(sites: Mapping[Address, SiteRedirects], texts: Mapping[str, str], p
 
 def judged_urls(kinds: Kinds, own: Desired, other: Desired) -> Desired:
     """The redirects of the files, and those of the sites that have some in the other commit; `gone` is that of the other commit."""
-    if other.urls is None:
-        return replace(own, urls=replace(own.urls, gone=())) if own.urls is not None else own
-    urls, theirs = own.urls or UrlSettings(), other.urls
+    ours, theirs = url_settings(own), url_settings(other)
+    if theirs is None:
+        return with_settings(own, replace(ours, gone=())) if ours is not None else own
+    urls = ours or UrlSettings()
     left = {site: files for site, files in theirs.sites.items() if site in own.resources and site not in urls.sites}
     texts = {path: text for path, text in theirs.texts.items() if any(path.startswith(f"{files.folder}/") for files in left.values())}
     judged = replace(
@@ -226,7 +235,7 @@ def judged_urls(kinds: Kinds, own: Desired, other: Desired) -> Desired:
         earlier=(*urls.earlier, *(redirect for redirect in theirs.earlier if redirect.site in left)),
         texts={**texts, **urls.texts},
     )
-    return replace(own, urls=judged)
+    return with_settings(own, judged)
 
 
 def url_schemas(kinds: Kinds) -> Mapping[str, Schema]:

@@ -9,7 +9,7 @@ from typing import Final
 from reconciler.client.service import Reader
 from reconciler.features.urls.model.pages import PageTree
 from reconciler.features.urls.model.planned import REDIRECTS as REDIRECT_PLAN, URLS, PlannedUrls
-from reconciler.features.urls.model.redirects import RecordedUrls
+from reconciler.features.urls.model.redirects import RecordedUrls, url_settings
 from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
 from reconciler.features.urls.read.ledger import read_answering
 from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
@@ -51,6 +51,7 @@ async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
     if source.state is None:
         return planned
     reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
+    settings = url_settings(desired)
     known = _none if source.rereads else kept_trees(source.state)
     trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, known)
     plan, links = with_urls(planned.plan, trees), planned.feature(LINKS)
@@ -58,8 +59,8 @@ async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
         with reader.keeping() as answers:
             links = await read_links(reader, kinds, actual, dead)
         source.links.update(answers)
-    recorded = kept.recorded_urls(source.state) if desired.urls is not None else planned.feature(RECORDED)
-    changes, earlier = plan.feature(URLS).changes, desired.urls is not None and desired.urls.earlier
+    recorded = kept.recorded_urls(source.state) if settings is not None else planned.feature(RECORDED)
+    changes, earlier = plan.feature(URLS).changes, settings is not None and settings.earlier
     answering = desired.judges_urls and bool(changes or recorded or earlier)
     if answering:
         missing = readable_spaces(plan.site_urls) - trees.keys()
@@ -85,8 +86,9 @@ def _redirected(planned: Planned) -> Planned:
 
 
 def of_files(files: FilesCompared, plan: Plan) -> tuple[Plan, Sequence[str]]:
-    redirects = between(files.old.urls if files.old is not None else None, files.new.urls)
-    says = files.new.urls is not None and (redirects is not None or plan.changes)
+    settings = url_settings(files.new)
+    redirects = between(url_settings(files.old) if files.old is not None else None, settings)
+    says = settings is not None and (redirects is not None or plan.changes)
     return plan.saying(REDIRECT_PLAN, redirects), (TABLES,) if says else ()
 
 

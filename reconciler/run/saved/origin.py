@@ -49,8 +49,8 @@ def origin(project: Project, who: str, *, commit: str | None = None, environ: Ma
 
 
 def run_commit(project: Project, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The commit of the files, as the end of a run records it in a project with a ledger of its URLs; nothing in others."""
-    if project.desired.urls is None:
+    """The commit of the files, as the end of a run records it in a project of which the history names them; nothing in others."""
+    if not any(key.dated for key in project.desired.features):
         return {}
     commit = _commit(ci_job(environ), _checked_out(project)[0])
     return {"commit": commit} if commit is not None else {}

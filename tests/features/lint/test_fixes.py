@@ -10,7 +10,8 @@ import pytest
 
 from reconciler.config import load
 from reconciler.features.edits.fixes import fixed, with_edits
-from reconciler.features.lint import LintFacts, findings
+from reconciler.features.lint.accepted import findings
+from reconciler.features.lint.rules import LintFacts
 from reconciler.kinds import load as kinds
 from reconciler.model import Finding
 from reconciler.report.annotations import sarif

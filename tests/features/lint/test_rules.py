@@ -14,7 +14,8 @@ import yaml
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.errors import ConfigError
-from reconciler.features.lint import LintFacts, findings
+from reconciler.features.lint.accepted import findings
+from reconciler.features.lint.rules import LintFacts
 from reconciler.kinds import load as kinds
 from reconciler.model import Binding, Finding, Origin, Severity, State
 from reconciler.model.lint import RULES

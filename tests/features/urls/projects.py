@@ -14,7 +14,7 @@ from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.features.urls.model.pages import AnsweringUrls, PageChange, PageUrl, UrlGroup, UrlReason
 from reconciler.features.urls.model.planned import REDIRECTS, URLS, PlannedUrls
-from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect
+from reconciler.features.urls.model.redirects import FormerUrl, RecordedUrls, Redirect, url_settings
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.required import ANY, recorded_url
 from reconciler.model import Plan
@@ -81,7 +81,7 @@ def planned(
     project: Project, changes: Iterable[PageChange], ledger: Mapping[str, FormerUrl] = MappingProxyType({}), root: str = ROOT
 ) -> Plan:
     """A plan with these changes and the redirects that follow."""
-    changes, settings = tuple(changes), project.desired.urls
+    changes, settings = tuple(changes), url_settings(project.desired)
     group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
     urls = answering(changes, settings.earlier if settings is not None else (), root)
     return with_redirects(

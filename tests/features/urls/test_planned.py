@@ -14,7 +14,7 @@ from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl
 from reconciler.features.urls.model.planned import REDIRECTS, URLS, PlannedUrls
-from reconciler.features.urls.model.redirects import RedirectFile, RedirectFormat, RedirectPlan
+from reconciler.features.urls.model.redirects import RedirectFile, RedirectFormat, RedirectPlan, url_settings
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import between, with_redirects
 from reconciler.features.urls.redirects.written import RedirectFiles
@@ -50,7 +50,7 @@ def test_a_project_that_says_nothing_of_its_urls_plans_as_before(tmp_path: Path)
 
 def test_the_keys(tmp_path: Path) -> None:
     urls = {**ALL, "to": "web/redirects/", "gone": GONE, "sites": {"blog": []}}
-    settings = loaded(tmp_path / "p", urls).desired.urls
+    settings = url_settings(loaded(tmp_path / "p", urls).desired)
     assert settings is not None
     assert [(str(site), files.folder, files.name, files.formats) for site, files in settings.sites.items()] == [
         ("acme/site/docs", "web/redirects", "docs", tuple(RedirectFormat))
@@ -158,7 +158,7 @@ def test_the_next_reorganization_rewrites_the_redirects_of_the_first(tmp_path: P
     numbers = {(file.added, file.changed, file.removed) for file in plan.feature(REDIRECTS).files}
     assert numbers == {(1, 1, 0)}
     apply_files(folder, plan)
-    urls = load(folder, kinds()).desired.urls
+    urls = url_settings(load(folder, kinds()).desired)
     assert urls is not None
     assert {item.source.removeprefix(ROOT): (item.target or "").removeprefix(ROOT) for item in urls.earlier} == {"/a": "/c", "/b": "/c"}
 
@@ -173,14 +173,14 @@ def test_the_port_of_a_sandbox_does_not_count(tmp_path: Path) -> None:
         for port, before, after in ((4001, "/docs/a", "/docs/b"), (4002, "/docs/b", "/docs/c"))
     )
     apply_files(folder, planned(loaded(folder, ALL), first, root="http://127.0.0.1:4001/docs"))
-    before = loaded(folder, ALL).desired.urls
+    before = url_settings(loaded(folder, ALL).desired)
     plan = planned(loaded(folder, ALL), second, root="http://127.0.0.1:4002/docs")
     assert plan.feature(REDIRECTS) is not None
     assert {(file.added, file.changed, file.removed) for file in plan.feature(REDIRECTS).files} == {(1, 1, 0)}
     apply_files(folder, plan)
     text = (folder / "redirects/docs.csv").read_text()
     assert (text.count("http://127.0.0.1/docs/c"), "127.0.0.1:" in text) == (2, False)
-    compared = between(before, load(folder, kinds()).desired.urls)
+    compared = between(before, url_settings(load(folder, kinds()).desired))
     assert compared is not None
     assert [(file.added, file.changed) for file in compared.files] == [(1, 1)]
 
@@ -249,8 +249,7 @@ def test_redirects_of_a_plan_that_was_given_up_are_removed(tmp_path: Path) -> No
 
 def test_a_fleet_writes_no_files_and_says_so(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", ALL)
-    assert project.desired.urls is not None
-    desired = replace(project.desired, urls=replace(project.desired.urls, writes=False))
+    desired = replace(project.desired, writes_files=False)
     plan = planned(replace(project, desired=desired), changed(("/a", "/b")))
     assert plan.feature(REDIRECTS) == RedirectPlan()
     assert "not written" in plan.notes[0]
@@ -333,9 +332,9 @@ def test_the_report_and_the_document_say_the_same(tmp_path: Path) -> None:
 
 def test_a_comparison_of_files_says_what_changed_in_the_tables(tmp_path: Path) -> None:
     folder = tmp_path / "p"
-    before = loaded(folder, ALL).desired.urls
+    before = url_settings(loaded(folder, ALL).desired)
     apply_files(folder, planned(loaded(folder, ALL), changed(("/a", "/b"))))
-    after = load(folder, kinds()).desired.urls
+    after = url_settings(load(folder, kinds()).desired)
     redirects = between(before, after)
     assert redirects is not None
     assert [(file.path, file.added, file.text) for file in redirects.files] == [("redirects/docs.csv", 1, None)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.model.desired import DeadUrls, Desired, SectionKey
 from reconciler.model.findings import Source
 
 
@@ -92,8 +93,7 @@ class UrlSettings:
 
     `sites`: the files of each declared site; none where `redirects` is not written. `former`: those of what was a site once: nothing but
     its table says so. `formats`, `folder`: of the files of any other site. `silent`: the declared sites without files. `gone`: in their
-    order. `earlier`: the redirects that the files have. `texts`: these files as they are, by their path below the project. `writes`:
-    whether this run may write them.
+    order. `earlier`: the redirects that the files have. `texts`: these files as they are, by their path below the project.
     """
 
     sites: Mapping[Address, SiteRedirects] = field(default_factory=dict)
@@ -104,7 +104,31 @@ class UrlSettings:
     gone: tuple[GoneUrls, ...] = ()
     earlier: tuple[Redirect, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
-    writes: bool = True
+
+
+def _digested(settings: UrlSettings | None) -> Mapping[str, Any]:
+    if settings is None:
+        return {}
+    sites = {str(site): [*files.formats, files.folder, files.name] for site, files in settings.sites.items()}
+    return {"urls": {"sites": sites, "gone": [gone.pattern for gone in settings.gone]}}
+
+
+def _usual(settings: UrlSettings | None) -> DeadUrls | None:
+    return DeadUrls.BLOCK if settings is not None and settings.sites else None
+
+
+URLS: Final[SectionKey[UrlSettings | None]] = SectionKey("urls", None, digested=_digested, dead_urls=_usual, dated=True, judges_urls=True)
+"""Redirects, and the URLs that end on purpose; None where the project does not mention them."""
+
+
+def url_settings(desired: Desired) -> UrlSettings | None:
+    """`urls:` of a project; None where it does not mention them."""
+    return URLS.of(desired.features)
+
+
+def with_settings(desired: Desired, settings: UrlSettings) -> Desired:
+    """The project with other settings of its URLs."""
+    return replace(desired, features={**desired.features, URLS: settings})
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from reconciler.features.urls.model.redirects import (
     RedirectPlan,
     SiteRedirects,
     UrlSettings,
+    url_settings,
 )
 from reconciler.features.urls.redirects.formats import MARK, NAMES, existing_names, texts
 from reconciler.features.urls.redirects.required import (
@@ -63,7 +64,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     """
     if not desired.judges_urls:
         return plan
-    settings = desired.urls or UrlSettings()
+    settings = url_settings(desired) or UrlSettings()
     before, then = plan.feature(URLS).answering_before or AnsweringUrls(), after or plan.feature(URLS).answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
@@ -79,7 +80,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     sites = {past.site for past in former.values()}
     redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
-    if not settings.writes and redirects.files:
+    if not desired.writes_files and redirects.files:
         return replace(plan, notes=(*plan.notes, UNWRITTEN)).saying(REDIRECTS, replace(redirects, files=()))
     return plan.saying(REDIRECTS, redirects)
 
