@@ -6,7 +6,7 @@ them; `assemble` imports the rest when a run begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from reconciler import exits
@@ -73,78 +73,120 @@ main = Program(
 )
 
 
-def assemble() -> None:
-    """Fill every seam of the kernel."""
-    from reconciler.cli.commands.schema import FILES, FileSchema
-    from reconciler.config.sections import SECTIONS as FILE_SECTIONS
+def _config() -> None:
+    from reconciler.config.sections import SECTIONS
     from reconciler.features.access import section as access
-    from reconciler.features.access.documents import AccessDocument
-    from reconciler.features.access.plan import run_access_tests
-    from reconciler.features.drift.documents import DriftDocument, ProposalDocument
-    from reconciler.features.drift.report import document as drift_document
     from reconciler.features.health import section as health
-    from reconciler.features.health.documents import HealthDocument, SiteDocument
     from reconciler.features.lint import section as lint
-    from reconciler.features.policies import report as policies_report, stages as policies
-    from reconciler.features.policies.judge import by_configuration
-    from reconciler.features.policies.section import row as policies_row
-    from reconciler.features.rehearsal import report as rehearsal
-    from reconciler.features.rehearsal.documents import RehearsalDocument
-    from reconciler.features.testing.documents import TestsDocument
-    from reconciler.features.testing.schema import schema as test_schema
-    from reconciler.features.urls import guard as url_guard, recording, section as url_keys, stages as urls
-    from reconciler.features.urls.report import section as url_section
-    from reconciler.features.work import guard as work_guard, report as work_section, stages as work
-    from reconciler.fleet import preview_report
-    from reconciler.fleet.declared.schema import schema as fleet_schema
-    from reconciler.fleet.documents import (
-        FleetApprovalDocument,
-        FleetAuditLine,
-        FleetPlanDocument,
-        FleetPreviewDocument,
-        FleetStatusDocument,
-    )
+    from reconciler.features.policies.section import row as policies
+    from reconciler.features.urls import section as urls
+
+    # The files of redirects are read only where the sections before have no problem.
+    SECTIONS.fill(health.SECTION, lint.SECTION, urls.SECTION, policies.SECTION, access.SECTION)
+
+
+def _plan() -> None:
+    from reconciler.features.access.plan import run_access_tests
     from reconciler.plan.checks import CHECKS
-    from reconciler.report.explained import EXPLAINED
-    from reconciler.report.reading import FORMATS
-    from reconciler.report.schemas.documents import DOCUMENTS, Document
-    from reconciler.report.schemas.runs import DoctorDocument, UndoDocument
-    from reconciler.report.schemas.state import UrlHistoryDocument, UrlListDocument
-    from reconciler.report.sections import SECTIONS
+
+    CHECKS.fill(run_access_tests)
+
+
+def _run() -> None:
+    from reconciler.features.policies import stages as policies
+    from reconciler.features.urls import guard as url_guard, recording, stages as urls
+    from reconciler.features.work import guard as work_guard, stages as work
     from reconciler.run.applying import BESIDE
     from reconciler.run.comparison import FILE_STAGES
     from reconciler.run.guards import FEATURE_GUARDS
     from reconciler.run.stages import FEATURE_STAGES
-    from reconciler.run.validation import JUDGES, LINTERS
 
-    # The files of redirects are read only where the sections before have no problem.
-    FILE_SECTIONS.fill(health.SECTION, lint.SECTION, url_keys.SECTION, policies_row.SECTION, access.SECTION)
-    CHECKS.fill(run_access_tests)
-    EXPLAINED.fill(policies_report.EXPLAINED)
     FEATURE_STAGES.fill(urls.PAGES, *work.STAGES, urls.REDIRECTS, policies.STAGE)
     FILE_STAGES.fill(policies.of_files, urls.of_files)
     FEATURE_GUARDS.fill(work_guard.GUARD, url_guard.GUARD)
     BESIDE.fill(recording.BESIDE)
-    SECTIONS.fill(url_section.SECTION, work_section.SECTION)
-    FORMATS.fill(drift_document.FORMAT, rehearsal.FORMAT, preview_report.FORMAT)
-    FILES.fill(FileSchema("fleet", "fleet files", lambda kinds: fleet_schema()), FileSchema("test", "test files", test_schema))
-    DOCUMENTS.fill(
-        Document("drift", "Drift", DriftDocument),
-        Document("proposal", "What was changed outside Reconciler, as new files", ProposalDocument),
-        Document("access", "Who can read what", AccessDocument),
-        Document("health", "Whether an organization works for its readers", HealthDocument),
-        Document("site-health", "One site on one page", SiteDocument),
-        Document("rehearsal", "What a plan led to on a copy", RehearsalDocument),
-        Document("undo", "What an undo did", UndoDocument),
-        Document("test-results", "What tests found", TestsDocument),
-        Document("doctor", "Problems that doctor found", DoctorDocument),
-        Document("urls", "The ledger of published URLs", UrlListDocument),
-        Document("url-history", "What is known of one URL", UrlHistoryDocument),
-        Document("fleet-plan", "What a fleet file changes", FleetPlanDocument),
-        Document("fleet-preview", "What a commit does to a fleet", FleetPreviewDocument),
-        Document("fleet-approval", "A decision on a plan of a fleet", FleetApprovalDocument),
-        Document("fleet-audit", "A line of the audit log of a fleet", FleetAuditLine),
-        Document("fleet-status", "The status of a fleet", FleetStatusDocument),
-    )
+
+
+def _validation() -> None:
+    from reconciler.features.lint import section as lint
+    from reconciler.features.policies.judge import by_configuration
+    from reconciler.run.validation import JUDGES, LINTERS
+
     JUDGES.fill(by_configuration)
     LINTERS.fill(lint.linter)
+
+
+def _sheets() -> None:
+    from reconciler.features.urls.report import section as urls
+    from reconciler.features.work import report as work
+    from reconciler.report.sections import SECTIONS
+
+    SECTIONS.fill(urls.SECTION, work.SECTION)
+
+
+def _formats() -> None:
+    from reconciler.features.drift.report import document as drift
+    from reconciler.features.rehearsal import report as rehearsal
+    from reconciler.fleet import preview_report
+    from reconciler.report.reading import FORMATS
+
+    FORMATS.fill(drift.FORMAT, rehearsal.FORMAT, preview_report.FORMAT)
+
+
+def _explained() -> None:
+    from reconciler.features.policies import report as policies
+    from reconciler.report.explained import EXPLAINED
+
+    EXPLAINED.fill(policies.EXPLAINED)
+
+
+def _schemas() -> None:
+    from reconciler.cli.commands.schema import FILES
+    from reconciler.features.testing import schema as testing
+    from reconciler.fleet.declared import schema as fleet
+
+    FILES.fill(fleet.FILES, testing.FILES)
+
+
+def _documents() -> None:
+    from reconciler.features.access import documents as access
+    from reconciler.features.doctor import documents as doctor
+    from reconciler.features.drift import documents as drift
+    from reconciler.features.health import documents as health
+    from reconciler.features.rehearsal import documents as rehearsal
+    from reconciler.features.testing import documents as testing
+    from reconciler.features.undo import document as undo
+    from reconciler.features.urls.report import ledger as urls
+    from reconciler.fleet import documents as fleet
+    from reconciler.report.schemas.documents import DOCUMENTS
+
+    DOCUMENTS.fill(
+        *drift.DOCUMENTS,
+        *access.DOCUMENTS,
+        *health.DOCUMENTS,
+        *rehearsal.DOCUMENTS,
+        *undo.DOCUMENTS,
+        *testing.DOCUMENTS,
+        *doctor.DOCUMENTS,
+        *urls.DOCUMENTS,
+        *fleet.DOCUMENTS,
+    )
+
+
+PARTS: Final[Mapping[str, Callable[[], None]]] = {
+    "config": _config,
+    "plan": _plan,
+    "run": _run,
+    "validation": _validation,
+    "sheets": _sheets,
+    "formats": _formats,
+    "explained": _explained,
+    "schemas": _schemas,
+    "documents": _documents,
+}
+"""The parts of the kernel whose seams are filled together."""
+
+
+def assemble(part: str) -> None:
+    """Fill the seams of one part of the kernel."""
+    PARTS[part]()

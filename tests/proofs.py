@@ -24,7 +24,7 @@ PUSH: Final = (
     "features/edits/test_propose_anything.py", "features/forges/pipelines", "growth", "hostile/test_canaries.py",
     "hostile/test_every_command.py", "hostile/test_ports.py", "hostile/test_titles.py", "metamorphic", "mutants", "packaging",
     "plan/test_disclosure_grows.py", "reliability", "sandbox/test_file.py", "state/test_bucket_remote.py", "state/test_races.py", "strict",
-    "test_benchmarks.py",
+    "test_benchmarks.py", "test_deletable.py",
 )  # fmt: skip
 """What a run of everything leaves to CI, because it takes a quarter of the time: it runs on a push (`--push`), and where it is named."""
 THROUGH: Final = (

@@ -21,7 +21,7 @@ import pytest
 
 from tests.sources import ROOT, nodes, package
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "reconciler").rglob("README.md")])
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 BANNED: Final = {
     # a phrase: what to write instead

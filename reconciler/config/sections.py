@@ -59,7 +59,7 @@ class Section:
     judged: Callable[[Kinds, Desired, Desired], Desired] = _as_they_are
 
 
-SECTIONS: Final[Seam[Section]] = Seam("sections of the project file")
+SECTIONS: Final[Seam[Section]] = Seam("config", "sections of the project file")
 
 
 def known_keys() -> list[Key]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from reconciler.features.drift.model import DriftWord
 from reconciler.features.health.model import Sort
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.documents import PrintedDocument
 from reconciler.report.schemas.plan import PlanDocument
 
 WORDS = ("Synced", "OutOfSync", "Unknown")
@@ -231,3 +232,12 @@ class FleetStatusDocument(t.Record):
     at: Annotated[t.Moment, t.doc("The database's time.")]
     workers: Annotated[t.Count, t.doc("Workers that are alive.")]
     projects: t.Items[FleetProjectData]
+
+
+DOCUMENTS: Final = (
+    PrintedDocument("fleet-plan", "What a fleet file changes", FleetPlanDocument),
+    PrintedDocument("fleet-preview", "What a commit does to a fleet", FleetPreviewDocument),
+    PrintedDocument("fleet-approval", "A decision on a plan of a fleet", FleetApprovalDocument),
+    PrintedDocument("fleet-audit", "A line of the audit log of a fleet", FleetAuditLine),
+    PrintedDocument("fleet-status", "The status of a fleet", FleetStatusDocument),
+)

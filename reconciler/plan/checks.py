@@ -32,7 +32,7 @@ class Check(Protocol):
     ) -> CheckResults: ...
 
 
-CHECKS: Final[Seam[Check]] = Seam("checks of a plan")
+CHECKS: Final[Seam[Check]] = Seam("plan", "checks of a plan")
 
 
 def checked(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> CheckResults:

@@ -16,4 +16,4 @@ class Explained(NamedTuple):
     page: Callable[[str, int], list[Span]]
 
 
-EXPLAINED: Final[Seam[Explained]] = Seam("words that features explain")
+EXPLAINED: Final[Seam[Explained]] = Seam("explained", "words that features explain")

@@ -279,7 +279,7 @@ _OURS: Final = (
     DocumentFormat("reconciler.findings/1", FindingsDocument, _findings),
 )
 
-FORMATS: Final[Seam[DocumentFormat]] = Seam("documents of features that can be shown again")
+FORMATS: Final[Seam[DocumentFormat]] = Seam("formats", "documents of features that can be shown again")
 
 
 def formats() -> dict[str, DocumentFormat]:

@@ -70,5 +70,5 @@ class PlanSection:
     since: Callable[[Mapping[str, Any], Plan], str] = lambda document, plan: ""
 
 
-SECTIONS: Final[Seam[PlanSection]] = Seam("what features say in the report of a plan")
+SECTIONS: Final[Seam[PlanSection]] = Seam("sheets", "what features say in the report of a plan")
 """In the order of their lines."""

@@ -37,7 +37,9 @@ class FilesCompared(NamedTuple):
     actual: Actual
 
 
-FILE_STAGES: Final[Seam[Callable[[FilesCompared, Plan], tuple[Plan, Sequence[str]]]]] = Seam("what features say of a comparison of files")
+FILE_STAGES: Final[Seam[Callable[[FilesCompared, Plan], tuple[Plan, Sequence[str]]]]] = Seam(
+    "run", "what features say of a comparison of files"
+)
 """Each returns the plan with what it says, and sentences for the reader."""
 
 

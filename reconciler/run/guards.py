@@ -88,7 +88,7 @@ class ConsentGuard(NamedTuple):
     refuses: Guard
 
 
-FEATURE_GUARDS: Final[Seam[ConsentGuard]] = Seam("guards with consent")
+FEATURE_GUARDS: Final[Seam[ConsentGuard]] = Seam("run", "guards with consent")
 
 
 def _guards() -> Iterator[Guard]:

@@ -225,7 +225,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("prove", _proved, says="Checking the plan for"),  # before anything is said about the plan: it may block some of it
 )
 
-FEATURE_STAGES: Final[Seam[Stage]] = Seam("stages of a plan")
+FEATURE_STAGES: Final[Seam[Stage]] = Seam("run", "stages of a plan")
 """What features add to a plan, behind its proof, in the order of `assembled.py`."""
 
 

@@ -16,7 +16,7 @@ from reconciler.seams import Seam
 Judge = Callable[[Kinds, Desired, date], tuple[Sequence[Violation], str]]
 """What the configuration violates on a day, and a remark on what only a plan can decide."""
 
-JUDGES: Final[Seam[Judge]] = Seam("judges of the configuration")
+JUDGES: Final[Seam[Judge]] = Seam("validation", "judges of the configuration")
 
 
 class Linter(Protocol):
@@ -34,4 +34,4 @@ class Linter(Protocol):
         """The findings, with the edits of their fixes."""
 
 
-LINTERS: Final[Seam[Callable[[], Linter]]] = Seam("linters")
+LINTERS: Final[Seam[Callable[[], Linter]]] = Seam("validation", "linters")

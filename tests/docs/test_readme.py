@@ -14,7 +14,7 @@ from tests.docs.walkthrough import follow
 from tests.proofs import costly
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "reconciler").rglob("README.md")])
 
 
 def command(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
@@ -20,23 +20,13 @@ from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.report.layout import table
-from reconciler.report.schemas.documents import documents, schema_of
-from reconciler.resource import Kinds
+from reconciler.report.schemas.documents import FileSchema, documents, schema_of
 from reconciler.seams import Seam
 from reconciler.text.escape import as_json
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder, write_whole
 
-
-class FileSchema(NamedTuple):
-    """Files of a feature that editors check: the name of their schema, what they are, and the schema."""
-
-    name: str
-    says: str
-    schema: Callable[[Kinds], dict[str, Any]]
-
-
-FILES: Final[Seam[FileSchema]] = Seam("files of features that editors check")
+FILES: Final[Seam[FileSchema]] = Seam("schemas", "files of features that editors check")
 SUFFIX: Final = ".schema.json"
 CATALOG: Final = "catalog"
 FOLDER: Final = ".reconciler"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.documents import PrintedDocument
 from reconciler.report.schemas.plan import ViolationData
 
 
@@ -37,3 +38,6 @@ class AccessDocument(t.Record):
     objects: t.Items[ReviewedData]
     violations: Annotated[t.Items[ViolationData], t.doc("Access tests and policies of the project that the plan violates.")]
     unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
+
+
+DOCUMENTS: Final = (PrintedDocument("access", "Who can read what", AccessDocument),)

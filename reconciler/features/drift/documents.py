@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from reconciler.features.drift.model import DriftClass, DriftWord
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.documents import PrintedDocument
 from reconciler.report.schemas.plan import ExposureData, ViolationData
 from reconciler.report.schemas.types import Digest, Items, Record, Text, doc
 
@@ -141,3 +142,9 @@ class ProposalDocument(Record):
     left: Annotated[Items[LeftToPeopleData], doc("What the files cannot simply take in.")]
     exposures: Annotated[Items[ExposureData], doc("What the files accept, and for which --allow-exposure is required.")]
     drift: DriftDocument
+
+
+DOCUMENTS: Final = (
+    PrintedDocument("drift", "Drift", DriftDocument),
+    PrintedDocument("proposal", "What was changed outside Reconciler, as new files", ProposalDocument),
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from reconciler.features.health.model import ConcernLevel, HealthStatus, Sort
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.documents import PrintedDocument
 
 STATUSES = (*HealthStatus, "off")
 
@@ -121,3 +122,9 @@ class SiteDocument(t.Record):
     history: Annotated[SiteHistoryData | None, t.doc("From the state; null where no ledger has the site.")]
     unknown: Annotated[t.Text | None, t.doc("Why there is no history.")]
     notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
+
+
+DOCUMENTS: Final = (
+    PrintedDocument("health", "Whether an organization works for its readers", HealthDocument),
+    PrintedDocument("site-health", "One site on one page", SiteDocument),
+)

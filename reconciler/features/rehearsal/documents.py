@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Final, Literal, NotRequired
 
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.documents import PrintedDocument
 
 
 class ReaderChangeData(t.Record):
@@ -145,3 +146,6 @@ class RehearsalDocument(t.Record):
     divergences: Annotated[t.Items[DivergenceData], t.doc("Where the planner said something else than the copy showed.")]
     assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]
     unread: Annotated[t.Items[t.Text], t.doc("What could not be read, so that the copy lacks it.")]
+
+
+DOCUMENTS: Final = (PrintedDocument("rehearsal", "What a plan led to on a copy", RehearsalDocument),)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
+from reconciler.report.schemas.documents import PrintedDocument
 from reconciler.report.schemas.runs import PlaceData
 from reconciler.report.schemas.types import CauseId, Count, OneOf, Record, SourceData, Text, doc
 
@@ -36,3 +37,6 @@ class TestsDocument(Record):
     project: Text
     summary: TestedSummaryData
     tests: list[ProjectTestData]
+
+
+DOCUMENTS: Final = (PrintedDocument("test-results", "What tests found", TestsDocument),)

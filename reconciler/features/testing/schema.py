@@ -14,6 +14,7 @@ from reconciler.features.access.section import access_schema
 from reconciler.features.policies.section.row import policy_schemas
 from reconciler.features.testing import keys as k
 from reconciler.features.testing.reading import COUNTED
+from reconciler.report.schemas.documents import FileSchema
 from reconciler.resource import Kinds
 
 ID: Final = "https://www.schemastore.org/docs-reconciler-tests.json"
@@ -103,3 +104,6 @@ def _expectation(kinds: Kinds) -> Schema:
 def dumped(kinds: Kinds) -> str:
     """The schema as the text of `schemas/test.schema.json`."""
     return json.dumps(schema(kinds), indent=2, ensure_ascii=False) + "\n"
+
+
+FILES: Final = FileSchema("test", "test files", schema)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from reconciler.features.undo import Cannot, YamlLine
 from reconciler.model import Outcome, RecordedRun, StateChange
 from reconciler.report.documents import record, results_document, state_change_document
 from reconciler.report.schemas import runs as run_types, types as t
+from reconciler.report.schemas.documents import PrintedDocument
 
 
 def undo_document(
@@ -25,3 +27,6 @@ def undo_document(
         "cannot": [record(t.ReasonData, item) for item in cannot],
         "yaml": [record(run_types.LineData, line) for line in lines],
     }
+
+
+DOCUMENTS: Final = (PrintedDocument("undo", "What an undo did", run_types.UndoDocument),)

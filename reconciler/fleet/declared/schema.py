@@ -8,6 +8,7 @@ from typing import Final
 from reconciler.config.schemas.document import DIALECT
 from reconciler.config.schemas.forms import Schema, described_map, map_of
 from reconciler.fleet.declared import keys
+from reconciler.report.schemas.documents import FileSchema
 
 EACH: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
 
@@ -42,3 +43,6 @@ def schema() -> Schema:
 def dumped() -> str:
     """The same as the text of `schemas/fleet.schema.json`."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+FILES: Final = FileSchema("fleet", "fleet files", lambda kinds: schema())

@@ -16,13 +16,14 @@ from pydantic_core import ErrorDetails, core_schema
 from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.runs import FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
+from reconciler.resource import Kinds
 from reconciler.seams import Seam
 from reconciler.text.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
-class Document(NamedTuple):
+class PrintedDocument(NamedTuple):
     """A document that commands print: the name of its schema, its title, its type."""
 
     name: str
@@ -31,23 +32,31 @@ class Document(NamedTuple):
 
 
 _OURS: Final = (
-    Document("plan", "A plan", PlanDocument),
-    Document("saved-plan", "A saved plan", SavedPlanDocument),
-    Document("outcome", "What an apply did", OutcomeDocument),
-    Document("history", "Every run", HistoryDocument),
-    Document("run", "What one run did", RunDocument),
-    Document("findings", "Findings about a project", FindingsDocument),
-    Document("state", "A whole state", StateDocument),
-    Document("state-list", "What the state tracks", StateListDocument),
-    Document("state-show", "What the state remembers of an address", StateShowDocument),
+    PrintedDocument("plan", "A plan", PlanDocument),
+    PrintedDocument("saved-plan", "A saved plan", SavedPlanDocument),
+    PrintedDocument("outcome", "What an apply did", OutcomeDocument),
+    PrintedDocument("history", "Every run", HistoryDocument),
+    PrintedDocument("run", "What one run did", RunDocument),
+    PrintedDocument("findings", "Findings about a project", FindingsDocument),
+    PrintedDocument("state", "A whole state", StateDocument),
+    PrintedDocument("state-list", "What the state tracks", StateListDocument),
+    PrintedDocument("state-show", "What the state remembers of an address", StateShowDocument),
 )
 
-DOCUMENTS: Final[Seam[Document]] = Seam("documents of features")
+DOCUMENTS: Final[Seam[PrintedDocument]] = Seam("documents", "documents of features")
 
 
-def documents() -> dict[str, Document]:
+def documents() -> dict[str, PrintedDocument]:
     """Every document by the name of its schema."""
     return {row.name: row for row in (*_OURS, *DOCUMENTS)}
+
+
+class FileSchema(NamedTuple):
+    """Files of a feature that editors check: the name of their schema, what they are, and the schema."""
+
+    name: str
+    says: str
+    schema: Callable[[Kinds], dict[str, Any]]
 
 
 class _Schema(GenerateJsonSchema):

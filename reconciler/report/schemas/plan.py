@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
-from reconciler.features.urls.model.pages import UrlReason
-from reconciler.features.urls.model.redirects import RedirectFormat
-from reconciler.features.work.model import WorkEffect
 from reconciler.model import Action, Cause, Severity
 from reconciler.report.schemas import types as t
+
+# Words of features in this document, as their models have them.
+URL_REASONS: Final = ("moved", "gone", "new", "shadowed", "unknown")
+REDIRECT_FORMATS: Final = ("netlify", "cloudflare", "nginx", "csv")
+WORK_EFFECTS: Final = ("delete", "replace", "transfer", "move", "lock")
 
 
 class SummaryData(t.Record):
@@ -99,7 +101,7 @@ class LeftOutData(t.Record):
 
 class RedirectFileData(t.Record):
     path: Annotated[t.Text, t.doc("Below the project.")]
-    format: Annotated[str, t.OneOf(RedirectFormat)]
+    format: Annotated[str, t.OneOf(REDIRECT_FORMATS)]
     table: Annotated[t.Text, t.doc("The table of its site.")]
     written: Annotated[bool, t.doc("Whether apply writes it.")]
     added: Annotated[t.Count, t.doc("New redirects.")]
@@ -135,13 +137,13 @@ class PageChangeData(t.Record):
     after: Annotated[t.Text | None, t.doc("Where the page answers afterwards; null where it does nowhere or only the service knows.")]
     reason: Annotated[
         str,
-        t.OneOf(UrlReason),
+        t.OneOf(URL_REASONS),
         t.doc("gone: nothing answers there; shadowed: another page does; unknown: only the service knows the new URL, or the pages."),
     ]
 
 
 class UrlGroupData(t.Record):
-    reason: Annotated[str, t.OneOf(reason for reason in UrlReason if reason is not UrlReason.NEW)]
+    reason: Annotated[str, t.OneOf(reason for reason in URL_REASONS if reason != "new")]
     site: t.AddressText
     root: Annotated[t.Text, t.doc("The URL of the site before the plan; empty where it is not known.")]
     before: Annotated[t.Text | None, t.doc("A URL, or URL/** for all below it.")]
@@ -174,7 +176,7 @@ class WorkSortData(t.Record):
 
 
 class OpenWorkData(t.ResourceData):
-    effect: Annotated[str, t.OneOf(WorkEffect), t.doc("What happens to the object.")]
+    effect: Annotated[str, t.OneOf(WORK_EFFECTS), t.doc("What happens to the object.")]
     within: Annotated[t.Items[t.AddressText], t.doc("What contains it and has the same effect on it.")]
     blocks: Annotated[bool, t.doc("Whether the rules of the project require consent.")]
     asked: Annotated[bool, t.doc("Whether apply requires --allow-open-work.")]

@@ -19,6 +19,7 @@ from reconciler.model import Action, Actual, Change, Delta, Exposure, Guards, Ob
 from reconciler.model.plan import Cause
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
+from reconciler.report.schemas.plan import WORK_EFFECTS
 from reconciler.report.sheet import sheet_text
 from reconciler.resource.open_work import more_work, number_of
 from reconciler.text.names import age
@@ -246,3 +247,7 @@ def test_a_title_of_many_lines_is_one_line_and_long_ones_are_cut() -> None:
     assert "Ada Lovelace, 2 days old)" in line
     assert "…" in line
     assert len(line) < 200
+
+
+def test_a_document_knows_what_can_happen_to_work() -> None:
+    assert [*WorkEffect] == [*WORK_EFFECTS]

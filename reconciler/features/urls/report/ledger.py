@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape
 
 from reconciler.features.urls.history import nearest
 from reconciler.features.urls.model.ledger import UrlHistory, UrlRecord
-from reconciler.report.schemas.state import UrlHistoryDocument, UrlRecordData
+from reconciler.report.schemas.documents import PrintedDocument
+from reconciler.report.schemas.state import UrlHistoryDocument, UrlListDocument, UrlRecordData
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import listed
 from reconciler.text.escape import terminal, xml
@@ -90,3 +91,9 @@ def sitemap(urls: Iterable[str]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
     yield from (f"  <url><loc>{escape(xml(url))}</loc></url>\n" for url in urls)
     yield "</urlset>\n"
+
+
+DOCUMENTS: Final = (
+    PrintedDocument("urls", "The ledger of published URLs", UrlListDocument),
+    PrintedDocument("url-history", "What is known of one URL", UrlHistoryDocument),
+)
