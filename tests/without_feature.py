@@ -50,6 +50,12 @@ def deleted_with(feature: str) -> frozenset[str]:
     return frozenset(deleted)
 
 
+def fleet_uses(deleted: frozenset[str]) -> bool:
+    """Whether a fleet, which is above the features, imports one of these, so that it is deleted too."""
+    modules = re.compile(rf"reconciler\.features\.({'|'.join(sorted(deleted))})\b")
+    return any(modules.search(path.read_text(encoding="utf-8")) for path in sorted((PACKAGE / "fleet").rglob("*.py")))
+
+
 def kernel_imports(feature: str) -> list[str]:
     """The modules of the kernel that still import the feature, or one that is deleted with it."""
     return sorted({importer for importer, imported in _exceptions(KERNEL) if imported in deleted_with(feature)})
@@ -72,18 +78,21 @@ def copied(folder: Path, deleted: frozenset[str]) -> Path:
     for feature in deleted:
         shutil.rmtree(folder / "reconciler" / "features" / feature)
         shutil.rmtree(folder / "tests" / "features" / feature, ignore_errors=True)
+    if fleet := fleet_uses(deleted):
+        shutil.rmtree(folder / "reconciler" / "fleet")
     assembled = folder / "reconciler" / "assembled.py"
-    assembled.write_text(without(assembled.read_text(encoding="utf-8"), deleted), encoding="utf-8")
+    assembled.write_text(without(assembled.read_text(encoding="utf-8"), deleted, fleet=fleet), encoding="utf-8")
     return folder
 
 
 # -- the lines of assembled.py -----------------------------------------------------------------------------------------------------------
 
 
-def without(text: str, deleted: frozenset[str]) -> str:
-    """`assembled.py` without the imports of these features, the rows that name them, and the commands that are in their folders."""
+def without(text: str, deleted: frozenset[str], *, fleet: bool = False) -> str:
+    """`assembled.py` without the imports of these features, the rows that name them, and the commands that are in their folders. `fleet`:
+    without those of a fleet too."""
     tree = ast.parse(text)
-    deletion = _Deletion(deleted)
+    deletion = _Deletion(deleted, fleet=fleet)
     deletion.visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
@@ -91,8 +100,9 @@ def without(text: str, deleted: frozenset[str]) -> str:
 class _Deletion(ast.NodeTransformer):
     """Delete imports of features, and each row that uses a name of these: an entry of a dict, or an argument of a `fill`."""
 
-    def __init__(self, deleted: frozenset[str]) -> None:
-        self._modules = re.compile(rf"reconciler\.features\.({'|'.join(sorted(deleted))})(\.|:|$)")
+    def __init__(self, deleted: frozenset[str], *, fleet: bool) -> None:
+        names = [f"features\\.{feature}" for feature in sorted(deleted)] + (["fleet"] if fleet else [])
+        self._modules = re.compile(rf"reconciler\.({'|'.join(names)})(\.|:|$)")
         self._names: set[str] = set()
 
     def visit_Import(self, node: ast.Import) -> ast.stmt | None:

@@ -46,7 +46,7 @@ def _no_schemas(kinds: Kinds) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class Section:
+class ProjectSection:
     """The keys of one feature.
 
     `feature`: its name, as rows of `config.keys` have it. `read`: the project with what its keys say. `schemas`: the JSON Schema of each
@@ -59,7 +59,7 @@ class Section:
     judged: Callable[[Kinds, Desired, Desired], Desired] = _as_they_are
 
 
-SECTIONS: Final[Seam[Section]] = Seam("config", "sections of the project file")
+SECTIONS: Final[Seam[ProjectSection]] = Seam("config", "sections of the project file")
 
 
 def known_keys() -> list[Key]:

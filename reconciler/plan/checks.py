@@ -24,7 +24,7 @@ class CheckResults:
     lists: frozenset[Key] = frozenset()
 
 
-class Check(Protocol):
+class PlanCheck(Protocol):
     """`partial`: the run is limited to some addresses, or needs a second run. `waiting`: true as well where something is blocked."""
 
     def __call__(
@@ -32,7 +32,7 @@ class Check(Protocol):
     ) -> CheckResults: ...
 
 
-CHECKS: Final[Seam[Check]] = Seam("plan", "checks of a plan")
+CHECKS: Final[Seam[PlanCheck]] = Seam("plan", "checks of a plan")
 
 
 def checked(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> CheckResults:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.schemas.forms import EXPRESSION, TEXT, Schema, described_map
-from reconciler.config.sections import Section, SectionReading
+from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import (
@@ -409,4 +409,4 @@ def _readers() -> list[Schema]:
     ]
 
 
-SECTION: Final = Section("access", read_access, access_schema, judged_access)
+SECTION: Final = ProjectSection("access", read_access, access_schema, judged_access)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.keys import HEALTH, SEARCH
-from reconciler.config.sections import Section, SectionReading
+from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import described, items_of
@@ -41,4 +41,4 @@ def read_health(reading: SectionReading, desired: Desired) -> Desired:
     return replace(desired, features={**desired.features, CHECKS: HealthChecks(searches=tuple(searches), **values)})
 
 
-SECTION: Final = Section("health", read_health)
+SECTION: Final = ProjectSection("health", read_health)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.config.sections import Section
+from reconciler.config.sections import ProjectSection
 from reconciler.run.validation import Linter
 
 
@@ -16,4 +16,4 @@ def linter() -> Linter:
 
 
 # The kernel reads what is accepted (`config.settings.read_ignores`): it has warnings of its own.
-SECTION: Final = Section("lint", lambda reading, desired: desired)
+SECTION: Final = ProjectSection("lint", lambda reading, desired: desired)

@@ -16,7 +16,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.config.keys import GONE, URLS
 from reconciler.config.schemas.forms import EXPRESSION, Schema, described_map
-from reconciler.config.sections import Section, SectionReading
+from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
@@ -249,4 +249,4 @@ def url_schemas(kinds: Kinds) -> Mapping[str, Schema]:
     }
 
 
-SECTION: Final = Section("urls", read_urls, url_schemas, judged_urls)
+SECTION: Final = ProjectSection("urls", read_urls, url_schemas, judged_urls)

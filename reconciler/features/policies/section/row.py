@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.config.keys import EXCEPTION, LEVELS, POLICY, USE
 from reconciler.config.schemas.forms import EXPRESSION, Schema, described_map, either
-from reconciler.config.sections import Section, SectionReading
+from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.features.policies.section.keys import ACTIONS, ready
 from reconciler.features.policies.section.reading import PolicySections
 from reconciler.model import Desired
@@ -54,4 +54,4 @@ def policy_schemas(kinds: Kinds) -> Schema:
     return {name: either([{"type": "array", "items": item}, EXPRESSION]) for name, item in items.items()}
 
 
-SECTION: Final = Section("policies", read_policies, policy_schemas, judged_policies)
+SECTION: Final = ProjectSection("policies", read_policies, policy_schemas, judged_policies)
