@@ -8,6 +8,7 @@ A push tries one feature, another every day; `-m proof` tries all. A feature tha
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Final
 import pytest
 
 from reconciler import exits
+from tests.command_line import Cli, initialised
 from tests.proofs import LONG, proof
 from tests.sources import ROOT
 from tests.without_feature import FEATURES, copied, deleted_with, kernel_imports, kernel_modules, without
@@ -24,9 +26,10 @@ DELETABLE: Final = [feature for feature in FEATURES if not kernel_imports(featur
 KERNEL_TESTS: Final = ("tests/resource", "tests/yamltext", "tests/test_address.py", "tests/plan/test_graph.py", "tests/plan/test_order.py")
 """Tests of the kernel that take seconds."""
 KEYS: Final = {
-    "access": "access: {tests: [{as: everyone, sees: [main/space/handbook]}]}",
+    "access": "access: [{as: anyone, mustNotSee: [acme/space/api], reason: It is internal}]",
     "health": "health: {startPages: true}",
-    "policies": "policies: [{id: few, assert: true, message: Too many}]",
+    "lint": "lint: {ignore: [{id: unused-variable}]}",
+    "policies": "policies: [{id: named, on: [site], assert: '${{ after.title != env.name }}', message: a site needs a title}]",
     "urls": "urls: {gone: [{url: 'https://docs.example/a', reason: It was old}]}",
 }
 """A key of the project file, by the feature that it belongs to."""
@@ -93,10 +96,19 @@ def test_the_kernel_works_without_a_feature(feature: str, tmp_path: Path) -> Non
     for name, key in KEYS.items():
         if name in copy.deleted:
             file.write_text(f"{text}{key}\n", encoding="utf-8")
-            assert f"{key.partition(':')[0]!r}" in copy.done("validate", "p", code=exits.WRONG).replace('"', "'")
+            said = copy.done("validate", "p", code=exits.WRONG)
+            assert re.search(rf"reconciler\.yaml:\d+:\d+ .*\b{key.partition(':')[0]}\b", said), said
 
     tests = copy("-m", "pytest", "-p", "no:xdist", *KERNEL_TESTS, folder=copy.root)
     assert tests.returncode == 0, tests.stdout + tests.stderr
+
+
+@pytest.mark.parametrize("feature", KEYS)
+def test_a_key_is_valid_as_long_as_its_feature_exists(feature: str, cli: Cli) -> None:
+    initialised(cli)
+    file = cli.root / "p" / "reconciler.yaml"
+    file.write_text(f"{file.read_text(encoding='utf-8')}{KEYS[feature]}\n", encoding="utf-8")
+    cli("validate", "p", code=exits.DONE)
 
 
 def test_what_cannot_be_deleted_is_what_the_contract_of_the_kernel_lists() -> None:

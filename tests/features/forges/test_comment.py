@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from reconciler.certificates import tls_context
 from reconciler.features.forges.comment.body import comment_of
 from tests.command_line import Cli
 from tests.features.forges import GitHub
@@ -247,6 +248,7 @@ def test_certificates_and_proxies_that_cannot_be_used_are_errors_that_name_the_v
         {**https, "SSL_CERT_FILE": str(job.cli.root / "nowhere.pem")},
         {"HTTP_PROXY": "foo://user:canary-password@x", "NO_PROXY": None},
     ):
+        tls_context.cache_clear()  # a process makes one
         done = job(file, **env, code=1)
         assert "Correct or unset SSL_CERT_FILE" in done.stderr
         assert "canary-password" not in done.stderr
