@@ -14,8 +14,8 @@ import pytest
 from reconciler.features.forges.comment.body import CommentText, body, comment_of
 from reconciler.features.forges.comment.part import Dialect, PartOrigin, part
 from reconciler.report.markdown import entry_text
-from reconciler.report.reading import FORMATS, sheet_of
-from reconciler.report.schemas.documents import DOCUMENTS, problem, schemas
+from reconciler.report.reading import formats, sheet_of
+from reconciler.report.schemas.documents import documents, problem, schemas
 from reconciler.report.sheet import Sheet, SheetEntry, Weight
 from tests.contains import assert_contains
 from tests.features.forges.comment.made import EVIL
@@ -217,7 +217,7 @@ def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None
     schema = schemas()[f"{name}.schema.json"]
     for seed in range(tries(1_000, 12)):
         document = value(schema, Random(seed), schema.get("$defs", {}))
-        assert problem(DOCUMENTS[name][1], document) is None
+        assert problem(documents()[name].shape, document) is None
         made = part(sheet_of(document), "acme", PartOrigin((seed, 1)))
         written = comment_of(body(CommentText("", (made,)), Dialect(65_500))[0])
         assert written is not None
@@ -225,5 +225,5 @@ def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None
 
 
 def test_every_format_is_that_of_a_document() -> None:
-    known = {shape.__annotations__.get("format") for _, shape in DOCUMENTS.values()}
-    assert all(any(name in str(format) for format in known) for name in FORMATS if name != "reconciler.plan/1")
+    known = {shape.__annotations__.get("format") for shape in (row.shape for row in documents().values())}
+    assert all(any(name in str(format) for format in known) for name in formats() if name != "reconciler.plan/1")
