@@ -127,7 +127,7 @@ def _sheets() -> None:
 def _formats() -> None:
     from reconciler.features.drift.report import document as drift
     from reconciler.features.rehearsal import report as rehearsal
-    from reconciler.fleet import preview_report
+    from reconciler.fleet.commits import report as preview_report
     from reconciler.report.reading import FORMATS
 
     FORMATS.fill(drift.FORMAT, rehearsal.FORMAT, preview_report.FORMAT)

@@ -23,8 +23,8 @@ PRINTERS: Final = {
 }
 # What may write HTML, with the reason. Folders end with a slash.
 WRITERS: Final = {
-    "report/html.py": "draws sheets",
-    "report/figures.py": "draws their pictures",
+    "report/formats/html.py": "draws sheets",
+    "report/formats/figures.py": "draws their pictures",
     "features/forges/comment/part.py": "folds a part of a comment, which is markdown",
     "features/rehearsal/page/first_screen.py": "keeps a number and its noun on one line",
     "fleet/pages/heatmap.py": "draws ten thousand cells, which a template does too slowly",

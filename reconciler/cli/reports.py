@@ -18,10 +18,10 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.files import path_from_here
 from reconciler.model import Finding
-from reconciler.report.annotations import code_quality, github, github_findings, junit, of_sheet, sarif
-from reconciler.report.brief import brief
-from reconciler.report.html import html
-from reconciler.report.markdown import markdown
+from reconciler.report.formats.annotations import code_quality, github, github_findings, junit, of_sheet, sarif
+from reconciler.report.formats.brief import brief
+from reconciler.report.formats.html import html
+from reconciler.report.formats.markdown import markdown
 from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.text.escape import as_json
 from reconciler.text.names import HERE

@@ -442,9 +442,9 @@ MISSING: dict[str, Any] = {
 
 
 def test_missing_ids_are_shown_as_causes_with_what_waits_for_each(tmp_path: Path) -> None:
-    from reconciler.report.html import html
+    from reconciler.report.formats.html import html
+    from reconciler.report.formats.markdown import markdown
     from reconciler.report.layout import plain
-    from reconciler.report.markdown import markdown
     from reconciler.report.plan import plan_sheet
     from tests.cli.test_answers import NOW
     from tests.report.made import plan_text

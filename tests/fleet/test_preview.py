@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from reconciler.fleet.commits.preview import follows, place
 from reconciler.fleet.model import Repository
-from reconciler.fleet.preview import follows, place
 from reconciler.sandbox.server import embedded
 from tests.command_line import Cli
 from tests.contains import assert_contains

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import load
+from reconciler.features.drift.accept import Acceptance, chosen
 from reconciler.features.drift.plan import drift
-from reconciler.features.edits.accept import Acceptance, chosen
 from reconciler.features.importer.gather import Gathered
 from reconciler.features.importer.matched import MatchedProject
 from reconciler.features.importer.project import project

@@ -18,8 +18,8 @@ from click.testing import Result
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.model import Action, Cause, Delta, StepStatus, Unmanaged
-from reconciler.report.html import html
-from reconciler.report.markdown import markdown
+from reconciler.report.formats.html import html
+from reconciler.report.formats.markdown import markdown
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet

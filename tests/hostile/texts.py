@@ -18,8 +18,8 @@ from reconciler.errors import ReconcilerError
 from reconciler.features.drift.run import baselines
 from reconciler.kinds import load
 from reconciler.model import Action, StepStatus
-from reconciler.report.html import html
-from reconciler.report.markdown import markdown
+from reconciler.report.formats.html import html
+from reconciler.report.formats.markdown import markdown
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.report.brief import BYTES, LINE, brief, digest, page, parts, wire_bytes
+from reconciler.report.formats.brief import BYTES, LINE, brief, digest, page, parts, wire_bytes
 from reconciler.report.layout import Style
 from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine
 from tests.proofs import costly

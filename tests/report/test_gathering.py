@@ -11,9 +11,9 @@ from reconciler.errors import ReconcilerError
 from reconciler.model import Action, Blocked, BrokenUrl, Exposure, Plan, Source, Unknown
 from reconciler.report.consequences import NOTHING
 from reconciler.report.documents import plan_document
-from reconciler.report.html import html
+from reconciler.report.formats.html import html
+from reconciler.report.formats.markdown import markdown
 from reconciler.report.layout import plain
-from reconciler.report.markdown import markdown
 from reconciler.report.plan import plan_sheet
 from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import SHORT, Sheet, Weight, sheet_text

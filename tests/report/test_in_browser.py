@@ -12,7 +12,7 @@ import pytest
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.health.site.report import site_sheet
 from reconciler.model import Action, Blocked, Plan, Severity, Source, Violation
-from reconciler.report.html import html
+from reconciler.report.formats.html import html
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import UNSET

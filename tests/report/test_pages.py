@@ -19,11 +19,11 @@ from reconciler.errors import Problem
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.model import Action, Blocked, Cause, Declared, Delta, Desired, Finding, Plan, Severity, Source, StepStatus, Unmanaged
-from reconciler.report.annotations import code_quality, github, github_findings, junit, sarif
 from reconciler.report.findings import of_problem
+from reconciler.report.formats.annotations import code_quality, github, github_findings, junit, sarif
+from reconciler.report.formats.html import html as page
+from reconciler.report.formats.markdown import LIMIT, markdown, marker
 from reconciler.report.graph import COLOURS, Arrow, Graph, GraphNode, graph_text, resources, steps
-from reconciler.report.html import html as page
-from reconciler.report.markdown import LIMIT, markdown, marker
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Share, Sheet

@@ -13,7 +13,7 @@ import pytest
 
 from reconciler.features.forges.comment.body import CommentText, body, comment_of
 from reconciler.features.forges.comment.part import Dialect, PartOrigin, part
-from reconciler.report.markdown import entry_text
+from reconciler.report.formats.markdown import entry_text
 from reconciler.report.reading import formats, sheet_of
 from reconciler.report.schemas.documents import documents, problem, schemas
 from reconciler.report.sheet import Sheet, SheetEntry, Weight

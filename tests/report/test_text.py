@@ -19,12 +19,12 @@ import pytest
 
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan, Position, Severity, Source, StepStatus, Unknown, Violation
-from reconciler.report.annotations import github
 from reconciler.report.documents import plan_document
+from reconciler.report.formats.annotations import github
+from reconciler.report.formats.html import html
+from reconciler.report.formats.markdown import markdown
 from reconciler.report.gathering import FOLD
-from reconciler.report.html import html
 from reconciler.report.layout import Style, cells, plain
-from reconciler.report.markdown import markdown
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.plan import plan_sheet, summary
 from reconciler.report.words import difference_lines, shown

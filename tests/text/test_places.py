@@ -96,14 +96,14 @@ def test_no_place_gets_a_second_line_or_an_invisible_character(place: str) -> No
 
 
 WRITERS = {
-    "report/markdown.py": {"markdown", "terminal", "log"},
-    "report/html.py": {"html"},
-    "report/figures.py": {"html"},
+    "report/formats/markdown.py": {"markdown", "terminal", "log"},
+    "report/formats/html.py": {"html"},
+    "report/formats/figures.py": {"html"},
     "report/graph.py": {"mermaid", "dot"},
-    "report/annotations.py": {"github", "github_property", "uri", "xml"},
+    "report/formats/annotations.py": {"github", "github_property", "uri", "xml"},
     "features/urls/report/ledger.py": {"xml", "terminal"},
     "features/testing/report.py": {"xml"},
-    "report/brief.py": {"log", "terminal"},
+    "report/formats/brief.py": {"log", "terminal"},
     "features/drift/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
     "features/forges/pipeline/results.py": {"github", "terminal"},

@@ -19,8 +19,8 @@ from reconciler.config import Project
 from reconciler.errors import ConfigError, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, Finding, Severity, Violation
-from reconciler.report.annotations import github_violations
 from reconciler.report.findings import findings_document, findings_sheet, findings_text, in_order, of_problem, of_violation, summary
+from reconciler.report.formats.annotations import github_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.guards import raise_first, violated

@@ -26,7 +26,7 @@ from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
-from reconciler.features.edits.additions import into
+from reconciler.features.importer.additions import into
 from reconciler.features.importer.entry import CERTIFICATES
 from reconciler.features.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of
 from reconciler.files import path_from_here

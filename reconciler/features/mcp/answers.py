@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.report.brief import BriefParts, digest, page, wire_bytes
+from reconciler.report.formats.brief import BriefParts, digest, page, wire_bytes
 from reconciler.report.words import count
 
 BYTES: Final = 8_000  # of an answer as it is sent

@@ -20,7 +20,7 @@ from reconciler.features.access.review import Review, ReviewRow
 from reconciler.features.mcp.owners import Owners
 from reconciler.model import Action, Declared, Observed, RecordedRun, Source
 from reconciler.plan.changes import Names, named
-from reconciler.report.brief import one_line
+from reconciler.report.formats.brief import one_line
 from reconciler.report.words import HIDDEN, count, id_and_title, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.run.stages import Planned

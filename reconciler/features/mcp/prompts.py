@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.report.brief import one_line
+from reconciler.report.formats.brief import one_line
 
 END: Final = (
     "Do not apply anything: people do that. At the end, show the changed files and the plan, deletions, exposures and URLs that stop "

@@ -21,7 +21,7 @@ from reconciler.features.mcp.call_voice import CallVoice
 from reconciler.features.mcp.projects import called, chosen
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
-from reconciler.report.brief import one_line, page, shortened
+from reconciler.report.formats.brief import one_line, page, shortened
 from reconciler.run.loading import load
 from reconciler.run.operation import Operation
 

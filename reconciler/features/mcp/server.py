@@ -28,7 +28,7 @@ from reconciler.features.mcp.call_voice import CallVoice, ServerLog
 from reconciler.features.mcp.projects import NoProject, chosen, in_roots
 from reconciler.features.mcp.prompts import PROMPTS, PromptArgument
 from reconciler.features.mcp.tools import TOOLS, Argument, Call, CommandLines, ToolAnswer, ToolRow, WrongArguments
-from reconciler.report.brief import BriefParts, one_line
+from reconciler.report.formats.brief import BriefParts, one_line
 from reconciler.run.operation import Operation
 
 Context = ServerRequestContext[Any, Any]

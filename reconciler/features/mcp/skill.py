@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import Desired
-from reconciler.report.brief import one_line
+from reconciler.report.formats.brief import one_line
 from reconciler.resource import Kinds
 from reconciler.text.names import a
 

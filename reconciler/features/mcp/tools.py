@@ -35,8 +35,8 @@ from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.report.ledger import record_line, url_sheet
 from reconciler.features.urls.tables import kept
 from reconciler.kinds import load as load_kinds
-from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.findings import findings_sheet, of_problem
+from reconciler.report.formats.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet

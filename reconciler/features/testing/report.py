@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from reconciler.features.testing.documents import MismatchData, ProjectTestData, TestsDocument
 from reconciler.features.testing.model import Mismatch, ProjectTestResult
 from reconciler.model import Finding, Severity
-from reconciler.report.annotations import path_of
+from reconciler.report.formats.annotations import path_of
 from reconciler.report.layout import Style, cells
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count

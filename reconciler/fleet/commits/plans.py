@@ -17,12 +17,12 @@ from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.config.keys import NO_PROJECT, project_file
 from reconciler.errors import ConfigError, Problem, ReconcilerError, UsageError
+from reconciler.fleet.commits.preview import PlannedRow
 from reconciler.fleet.commits.versions import FleetVersions
 from reconciler.fleet.declared import claims
 from reconciler.fleet.documents import FleetPreviewProblemData
 from reconciler.fleet.model import FleetProject
 from reconciler.fleet.plan_groups import PlanGroups, own_names, plan_form
-from reconciler.fleet.preview import PlannedRow
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.model import Plan, Severity, Violation
 from reconciler.report.documents import plan_document

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from reconciler.config.source.nodes import plain
 from reconciler.errors import ConfigError, UsageError
+from reconciler.fleet.commits.preview import PlannedRow, different_keys, follows, place, planned_rows
 from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.declared.file import parsed
 from reconciler.fleet.declared.keys import FILE
 from reconciler.fleet.documents import FleetPreviewReadingData
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject, Generator, Repository
-from reconciler.fleet.preview import PlannedRow, different_keys, follows, place, planned_rows
 from reconciler.fleet.sources.git import Commit, directories
 from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.report.words import count

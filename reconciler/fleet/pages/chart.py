@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.fleet.status import Sample, StatusWord
-from reconciler.report.figures import HEIGHT as HEIGHT, WIDTH as WIDTH, across, stepped
+from reconciler.report.formats.figures import HEIGHT as HEIGHT, WIDTH as WIDTH, across, stepped
 
 TABLE: Final = 50  # rows of the table with the same data
 

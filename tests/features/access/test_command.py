@@ -14,8 +14,8 @@ import yaml
 from reconciler.address import Address
 from reconciler.features.access.report import access_sheet, branches
 from reconciler.features.access.review import Review, ReviewRow
-from reconciler.report.brief import brief
-from reconciler.report.html import html
+from reconciler.report.formats.brief import brief
+from reconciler.report.formats.html import html
 from reconciler.report.layout import plain
 from reconciler.report.sheet import sheet_text
 from tests import browser

@@ -13,7 +13,7 @@ from reconciler.config.keys import TOP
 from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.problems import Problems
-from reconciler.features.edits.additions import into
+from reconciler.features.importer.additions import into
 from reconciler.features.importer.project import LIMITS, FileSizes, ImportedProject, NewFiles, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe

@@ -7,7 +7,7 @@ import difflib
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.features.edits.accept import Acceptance, chosen
+from reconciler.features.drift.accept import Acceptance, chosen
 from reconciler.features.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify

@@ -14,7 +14,7 @@ from reconciler.features.lint.accepted import findings
 from reconciler.features.lint.rules import LintFacts
 from reconciler.kinds import load as kinds
 from reconciler.model import Finding
-from reconciler.report.annotations import sarif
+from reconciler.report.formats.annotations import sarif
 from tests.features.lint.test_rules import TODAY, state_of
 
 HEAD = """\

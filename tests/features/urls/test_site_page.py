@@ -13,7 +13,7 @@ import pytest
 
 from reconciler import exits
 from reconciler.features.health.site.report import site_sheet
-from reconciler.report.html import html
+from reconciler.report.formats.html import html
 from tests.command_line import Cli
 from tests.documents import valid
 from tests.features.health.test_command import ALL, EVIL, cli as broken, document, living, write

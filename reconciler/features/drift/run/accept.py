@@ -8,9 +8,9 @@ from typing import Final
 
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError, Refused
+from reconciler.features.drift.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.features.drift.model import Drift, Drifted
 from reconciler.features.drift.report.groups import ACCEPTED_MAX
-from reconciler.features.edits.accept import Acceptance, AcceptedField, acceptable, chosen
 from reconciler.features.importer.matched import MatchedProject, excluded_objects
 from reconciler.files import rewrite
 from reconciler.model import Action, Exposure, Plan

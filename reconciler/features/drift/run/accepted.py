@@ -11,12 +11,12 @@ from typing import Final
 
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import Refused
+from reconciler.features.drift.accept import AcceptedField, acceptable
 from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, title_of
 from reconciler.features.drift.model import Drift
 from reconciler.features.drift.report.groups import differences
 from reconciler.features.drift.report.sheet import DECIDE
 from reconciler.features.drift.run.accept import TakenIn, acceptance, taken_in
-from reconciler.features.edits.accept import AcceptedField, acceptable
 from reconciler.report.sheet import Sheet, SheetEntry
 from reconciler.run.opened import Run
 from reconciler.run.stages import Planned

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Final
 from urllib.parse import quote, unquote
 
-from reconciler.report.markdown import entry_text, fenced
+from reconciler.report.formats.markdown import entry_text, fenced
 from reconciler.report.sheet import Sheet, Weight
 from reconciler.report.words import count
 from reconciler.text import escape

@@ -16,7 +16,7 @@ from reconciler.errors import UsageError, os_reason
 from reconciler.features.forges.pipeline.trigger import Ci
 from reconciler.features.rehearsal.documents import RehearsalDocument
 from reconciler.features.rehearsal.report import rehearsal_lines
-from reconciler.report.markdown import fenced
+from reconciler.report.formats.markdown import fenced
 from reconciler.report.words import count
 from reconciler.text.escape import github, terminal
 from reconciler.writing import append, create_folder, write_whole

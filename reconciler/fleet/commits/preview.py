@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from reconciler.fleet.changes import differences
+from reconciler.fleet.commits.report import FLEET_APPLY, MERGE
 from reconciler.fleet.model import FleetProject, Repository
-from reconciler.fleet.preview_report import FLEET_APPLY, MERGE
 
 
 def place(url: str) -> tuple[str, str]:

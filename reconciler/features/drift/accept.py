@@ -19,7 +19,7 @@ from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import Refused, UsageError
 from reconciler.features.drift.accepted import LeftToPeople
 from reconciler.features.drift.model import Drift, Drifted, DriftWord
-from reconciler.features.edits.moves import Moves
+from reconciler.features.drift.moves import Moves
 from reconciler.features.edits.writer import ProjectWriter
 from reconciler.features.importer.matched import MatchedProject, removed_by
 from reconciler.features.importer.values import Unwritable, written

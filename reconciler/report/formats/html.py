@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.report import figures
+from reconciler.report.formats import figures
 from reconciler.report.sheet import Share, Sheet, SheetEntry, SheetLine, SheetTable, TableCell, Weight
 from reconciler.report.style import style
 from reconciler.text.escape import html as escaped
