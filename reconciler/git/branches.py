@@ -25,7 +25,7 @@ TREE: Final = "040000"
 @dataclass(frozen=True)
 class BranchCommit:
     """What a branch of this program is to have. `files`: new texts by path. `is_there`: whether the message of its last commit says that
-    it has that already."""
+    it has that already; raises where somebody else made that commit."""
 
     branch: str
     files: Mapping[str, str]

@@ -19,10 +19,9 @@ import pytest
 from reconciler import git as ours
 from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
-from reconciler.features.drift.accepted import AcceptedDrift
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
-from reconciler.git.branches import write_branch
+from reconciler.git.branches import BranchCommit, write_branch
 from reconciler.git.working import WorkingRepository
 from tests.command_line import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
@@ -46,8 +45,8 @@ def everything(project: Path) -> list[str]:
         repository.before_renames(commit, commit, "missing.yaml")
         with repository.files(commit):
             pass
-        accepted = AcceptedDrift("docs", None, {"reconciler.yaml": "version: 1\n"}, "title", (), ())
-        write_branch(repository.repository, commit, accepted)
+        new = BranchCommit("reconciler/drift-docs", {"reconciler.yaml": "version: 1\n"}, "title", lambda message: False)
+        write_branch(repository.repository, commit, new)
         with refusals(failures):
             repository.commit(MISSING)
         with refusals(failures):

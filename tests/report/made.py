@@ -10,7 +10,8 @@ from reconciler.address import Address
 from reconciler.features.drift.model import Drift
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.health.model import CheckResult, Concern, HealthReport, Sort
-from reconciler.features.health.site.model import EndedUrls, SiteHealth, SiteHistory, SitePart
+from reconciler.features.health.site.model import SiteHealth, SiteHistory, SitePart
+from reconciler.features.urls.model.ledger import EndedUrls
 from reconciler.features.work.model import WorkItem, WorkSort
 from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Position, Source, Step, StepResult, StepStatus, Unmanaged
 from reconciler.model.state import SiteRun

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
-from reconciler.features.drift.accepted import AcceptedDrift, owned_digest
 from reconciler.features.forges import bitbucket, github, gitlab
 from reconciler.features.forges.comment.part import Dialect
 from reconciler.features.forges.port import BlockingClock, TryAgain, understood
 from reconciler.features.forges.talk import OK
+from reconciler.git.branches import BranchCommit
 from reconciler.run.job import Job, check_repository, check_token
 
 T = TypeVar("T")
@@ -81,20 +81,20 @@ class PullRequests(Protocol):
         """Close it without merging."""
 
 
-def keep_request(forge: PullRequests, accepted: AcceptedDrift, base: str, text: RequestText) -> str:
-    """Make the branch and its request what was accepted; a sentence about it, with the URL.
+def keep_request(forge: PullRequests, commit: BranchCommit, base: str, text: RequestText) -> str:
+    """Make the branch and its request what they are to be; a sentence about it, with the URL.
 
     Raises `Refused` where the branch has commits of others.
     """
 
     def keep() -> str:
-        last = forge.last(accepted.branch)
-        if last is None or owned_digest(accepted, last.message) != accepted.digest:
-            forge.commit(accepted.branch, base, accepted.files, accepted.message, last)
-        request = forge.find(accepted.branch, text.into)
+        last = forge.last(commit.branch)
+        if last is None or not commit.is_there(last.message):
+            forge.commit(commit.branch, base, commit.files, commit.message, last)
+        request = forge.find(commit.branch, text.into)
         wanted = RequestText(text.into, text.title[:TITLE_MAX], text.body)
         if request is None:
-            return f"Opened {forge.open(accepted.branch, wanted).url}"
+            return f"Opened {forge.open(commit.branch, wanted).url}"
         if (request.title, _plain(request.body)) == (wanted.title, _plain(wanted.body)):
             return f"{request.url} is up to date."
         forge.update(request.number, wanted)
@@ -103,14 +103,14 @@ def keep_request(forge: PullRequests, accepted: AcceptedDrift, base: str, text: 
     return _repeated(keep)
 
 
-def close_request(forge: PullRequests, accepted: AcceptedDrift, into: str) -> str | None:
+def close_request(forge: PullRequests, commit: BranchCommit, into: str) -> str | None:
     """Close the open request of its branch, if all of its commits are ours; its URL, None without one."""
 
     def close() -> str | None:
-        request, last = forge.find(accepted.branch, into), forge.last(accepted.branch)
+        request, last = forge.find(commit.branch, into), forge.last(commit.branch)
         if request is None:
             return None
-        owned_digest(accepted, last.message if last is not None else "")
+        commit.is_there(last.message if last is not None else "")  # raises where it is not ours
         forge.close(request.number)
         return request.url
 

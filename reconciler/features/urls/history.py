@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from reconciler.features.health.site.model import EndedUrls
-from reconciler.features.urls.model.ledger import UrlRecord
+from reconciler.features.urls.model.ledger import EndedUrls, UrlRecord
 from reconciler.features.urls.redirects.required import ANY, moved_parts, path_below
 
 

@@ -137,10 +137,7 @@ def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, ac
     if not accepted.files:
         screen.out("Nothing was changed outside Reconciler that files could take in; no branch was made.\n")
         return
-    new = BranchCommit(
-        accepted.branch, accepted.files, accepted.message, lambda message: owned_digest(accepted, message) == accepted.digest
-    )
-    commit = write_branch(repository.repository, base, new)
+    commit = write_branch(repository.repository, base, _branch_commit(accepted))
     if commit is None:
         screen.out(f"{accepted.branch} has these changes already.\n")
         return
@@ -156,7 +153,7 @@ def _request(screen: Screen, of: Job, base: NamedCommit, accepted: AcceptedDrift
         raise UsageError("the branch of this job is unknown", id="RC-proposal-place", hint="Propose in a job of a branch, not of a tag.")
     forge = pulls_of(of, os.environ.get(TOKENS[of.forge], ""), BlockingClock())
     if not accepted.files:
-        closed = close_request(forge, accepted, into)
+        closed = close_request(forge, _branch_commit(accepted), into)
         screen.out(f"No change for the files is left: closed {closed}.\n" if closed else "No change for the files; there is no request.\n")
         return
     entries = [*sheet.entries, *_left_entries(accepted.left)]
@@ -164,8 +161,15 @@ def _request(screen: Screen, of: Job, base: NamedCommit, accepted: AcceptedDrift
     links = (("run", of.run_url),) if of.run_url else ()
     shown = part(replace(sheet, entries=entries), name, PartOrigin(of.run, base.id, links))
     text, _ = body(CommentText("", (shown,)), forge.dialect)
-    ending = keep_request(forge, accepted, base.id, RequestText(into, accepted.title, f"{INTRODUCTION}\n\n{text}"))
+    ending = keep_request(forge, _branch_commit(accepted), base.id, RequestText(into, accepted.title, f"{INTRODUCTION}\n\n{text}"))
     screen.out(f"{ending}\n")
+
+
+def _branch_commit(accepted: AcceptedDrift) -> BranchCommit:
+    """What its branch is to have."""
+    return BranchCommit(
+        accepted.branch, accepted.files, accepted.message, lambda message: owned_digest(accepted, message) == accepted.digest
+    )
 
 
 def _left_entries(left: Sequence[LeftToPeople]) -> list[SheetEntry]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from reconciler.address import Address
 from reconciler.features.health.model import HealthReport
+from reconciler.features.urls.model.ledger import EndedUrls
 from reconciler.features.work.model import WorkSort
 from reconciler.model.state import SiteRun
 
@@ -31,18 +31,6 @@ class SitePart:
     node_title: str = ""
     default: bool = False
     first: bool = False
-
-
-@dataclass(frozen=True)
-class EndedUrls:
-    """URLs that ended together. `before`: one, or a pattern that ends in `/**`. `after`: where their pages answer now, likewise; None where
-    they answer nowhere."""
-
-    before: str
-    after: str | None
-    urls: int
-    at: datetime
-    run: str
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from reconciler.features.health.report import (
     health_headline,
     unknown_parts,
 )
-from reconciler.features.health.site.model import EndedUrls, SiteHealth, SitePart
+from reconciler.features.health.site.model import SiteHealth, SitePart
+from reconciler.features.urls.model.ledger import EndedUrls
 from reconciler.features.urls.redirects.required import path_below, recorded_url
 from reconciler.features.work.model import WorkSort
 from reconciler.features.work.report import sort_text

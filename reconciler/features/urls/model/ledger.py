@@ -58,3 +58,15 @@ class LedgerReading:
 
     sites: Mapping[Address, SiteLedger] = field(default_factory=dict)
     unread: Mapping[Address, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EndedUrls:
+    """URLs that ended together. `before`: one, or a pattern that ends in `/**`. `after`: where their pages answer now, likewise; None where
+    they answer nowhere."""
+
+    before: str
+    after: str | None
+    urls: int
+    at: datetime
+    run: str
