@@ -94,9 +94,8 @@ def _plan() -> None:
 
 def _run() -> None:
     from reconciler.features.policies import stages as policies
-    from reconciler.features.urls import guard as url_guard, recording, stages as urls
+    from reconciler.features.urls import guard as url_guard, stages as urls
     from reconciler.features.work import guard as work_guard, stages as work
-    from reconciler.run.applying import BESIDE
     from reconciler.run.comparison import FILE_STAGES
     from reconciler.run.guards import FEATURE_GUARDS
     from reconciler.run.stages import FEATURE_STAGES
@@ -104,16 +103,27 @@ def _run() -> None:
     FEATURE_STAGES.fill(urls.PAGES, *work.STAGES, urls.REDIRECTS, policies.STAGE)
     FILE_STAGES.fill(policies.of_files, urls.of_files)
     FEATURE_GUARDS.fill(work_guard.GUARD, url_guard.GUARD)
+
+
+def _apply() -> None:
+    from reconciler.features.urls import recording
+    from reconciler.run.applying import BESIDE
+
     BESIDE.fill(recording.BESIDE)
 
 
 def _validation() -> None:
-    from reconciler.features.lint import section as lint
     from reconciler.features.policies.judge import by_configuration
-    from reconciler.run.validation import JUDGES, LINTERS
+    from reconciler.run.validation import JUDGES
 
     JUDGES.fill(by_configuration)
-    LINTERS.fill(lint.linter)
+
+
+def _lint() -> None:
+    from reconciler.features.lint import run
+    from reconciler.run.validation import LINTERS
+
+    LINTERS.fill(run)
 
 
 def _sheets() -> None:
@@ -177,7 +187,9 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "config": _config,
     "plan": _plan,
     "run": _run,
+    "apply": _apply,
     "validation": _validation,
+    "lint": _lint,
     "sheets": _sheets,
     "formats": _formats,
     "explained": _explained,

@@ -25,14 +25,13 @@ SAME_WORD_OTHER_MEANING = {
     "features/rehearsal/preview.py": {"sites"},  # a key of the data of a preview
     "features/rehearsal/page/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
     "features/rehearsal/report.py": {"sites"},  # the same key
-    "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "features/mcp/prompts.py": {"site", "space"},  # arguments of prompts, in the words of people
     "features/mcp/tools.py": {"site"},  # an argument of urls, and a word of a sentence
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/keys.py": {"member", "site", "sites"},  # service.member, health.search.site, urls.sites: keys of the project file
-    "config/canonical.py": {"sites"},  # what urls.sites says
-    "config/schemas/document.py": {"sites"},  # the same key
-    "features/urls/section.py": {"sites"},  # the same key
+    "features/urls/section.py": {"sites"},  # what urls.sites says
+    "features/urls/model/redirects.py": {"sites"},  # the same key
+    "features/urls/report/section.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "yamltext/format.py": {"sites"},  # the same key
     "features/urls/report/ledger.py": {"site"},  # a key of a document: what publishes a URL
     "features/health/site/report.py": {"site", "space"},  # a key of the document about one; a word of a sentence

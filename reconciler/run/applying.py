@@ -57,7 +57,7 @@ class BesideApply(NamedTuple):
     ends: Callable[[ApplySession, Planned], bool]
 
 
-BESIDE: Final[Seam[BesideApply]] = Seam("run", "what features do beside an apply")
+BESIDE: Final[Seam[BesideApply]] = Seam("apply", "what features do beside an apply")
 
 
 class ApplySession:

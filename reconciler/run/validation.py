@@ -34,4 +34,4 @@ class Linter(Protocol):
         """The findings, with the edits of their fixes."""
 
 
-LINTERS: Final[Seam[Callable[[], Linter]]] = Seam("validation", "linters")
+LINTERS: Final[Seam[Linter]] = Seam("lint", "linters")

@@ -89,7 +89,7 @@ def _judged(kinds: Kinds, desired: Desired) -> tuple[Sequence[Violation], str]:
 def _linter() -> Linter:
     """Raises `UsageError` where there is none."""
     for linter in LINTERS:
-        return linter()
+        return linter
     raise UsageError("--lint belongs to the feature lint, which this installation does not have", id="RC-unknown-option")
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from reconciler import exits
+from reconciler.features.urls import stages
 from reconciler.features.urls.model.planned import REDIRECTS
 from reconciler.features.urls.model.redirects import Redirect
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.model import Plan
-from reconciler.run import stages
 from tests.command_line import Cli
 from tests.proofs import costly
 
