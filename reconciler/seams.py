@@ -37,3 +37,11 @@ class Seam(Generic[Row]):
             importlib.import_module(ASSEMBLED).assemble(self.part)
         assert self._rows is not None, f"{ASSEMBLED} does not fill the seam of {self.says}"
         return iter(self._rows)
+
+
+def fill_all() -> None:
+    """Fill the seams of every part, for a process that forks others: what a child imports while another thread of its parent did too would
+    wait for ever."""
+    assembled = importlib.import_module(ASSEMBLED)
+    for part in assembled.PARTS:
+        assembled.assemble(part)

@@ -15,6 +15,7 @@ from reconciler.address import Address
 from reconciler.features.urls.model.pages import PageChange, PageTree, UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.features.urls.plan.groups import grouped
+from reconciler.features.urls.stages import TREES
 from reconciler.features.urls.tables import kept
 from reconciler.model import Plan
 from reconciler.model.variants import SiteUrls, Variant
@@ -398,8 +399,8 @@ def test_a_tree_is_kept_by_the_revision_of_its_space(site: Site) -> None:
     reads = trees(site, after)
     assert sorted(reads) == ["spc_old", "spc_start", "spc_use"]
     with site.store() as store, store.lease(who="test", command="apply") as journal:
-        kept.keep_trees(journal, site.urls().trees)
-        kept.keep_trees(journal, site.urls().trees)
+        kept.keep_trees(journal, site.urls().feature(TREES))
+        kept.keep_trees(journal, site.urls().feature(TREES))
     assert trees(site, after) == []
     template = site.call("POST", "/spaces/spc_use/content/template", {"id": "Refers", "params": {"contentRefs": {}}})
     assert template is None or template
@@ -531,11 +532,11 @@ def test_what_more_than_ten_groups_have_is_counted(site: Site) -> None:
 
 
 def test_the_state_carries_the_trees(site: Site, tmp_path: Path) -> None:
-    key, tree_ = ("space", "spc_use"), site.urls().trees
+    key, tree_ = ("space", "spc_use"), site.urls().feature(TREES)
     after = tree()
     section(after, 1)["path"] = "product"
     site.reorganize({"acme": after})
-    tree_ = site.urls().trees
+    tree_ = site.urls().feature(TREES)
     with site.store() as store, store.lease(who="test", command="apply") as journal:
         kept.keep_trees(journal, {**tree_, ("space", "spc_unread"): "refused", ("space", "spc_new"): PageTree("")})
     with site.store() as store:

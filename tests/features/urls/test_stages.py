@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.features.urls.model.planned import URLS
-from reconciler.run.stages import STAGES, narrow
+from reconciler.run.stages import FEATURE_STAGES, STAGES, narrow
 from tests.features.urls.reorganization import Site
 from tests.features.urls.test_page_urls import SPACES, section, tree
 from tests.features.urls.worlds import reorganized, seed_of, world
@@ -64,4 +64,14 @@ def test_a_narrowed_plan_names_the_pages_that_link_to_those_that_end_with_it(tmp
 
 
 def test_every_stage_has_a_name_of_its_own() -> None:
-    assert [stage.name for stage in STAGES] == ["match", "decide", "readers", "prove", "pages", "losses", "work", "redirects", "policies"]
+    assert [stage.name for stage in (*STAGES, *FEATURE_STAGES)] == [
+        "match",
+        "decide",
+        "readers",
+        "prove",
+        "pages",
+        "losses",
+        "work",
+        "redirects",
+        "policies",
+    ]

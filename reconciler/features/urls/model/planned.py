@@ -27,7 +27,7 @@ class PlannedUrls:
     answering_after: AnsweringUrls | None = field(default=None, metadata=UNSHOWN)
 
 
-URLS: Final = FeatureKey("urls", PlannedUrls())
+URLS: Final = FeatureKey("URLs of a plan", PlannedUrls())
 """The key of what a plan does to URLs of pages."""
 REDIRECTS: Final = FeatureKey[RedirectPlan | None](
     "redirects", None, pending=lambda redirects: redirects is not None and bool(redirects.written)
