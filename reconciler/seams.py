@@ -39,9 +39,8 @@ class Seam(Generic[Row]):
         return iter(self._rows)
 
 
-def fill_all() -> None:
-    """Fill the seams of every part, for a process that forks others: what a child imports while another thread of its parent did too would
-    wait for ever."""
+def fill(*parts: str) -> None:
+    """Fill the seams of these parts now, of all without one: for a process that forks others, each of which would import the same."""
     assembled = importlib.import_module(ASSEMBLED)
-    for part in assembled.PARTS:
+    for part in parts or assembled.PARTS:
         assembled.assemble(part)

@@ -1,8 +1,7 @@
 """Each feature can be deleted: the kernel is imported, plans and applies without it, its own tests hold, and a key of the project file that
 belongs to the deleted feature is an error that names it.
 
-A push tries one feature, another every day; `-m proof` tries all. A feature that the kernel still imports cannot be deleted yet.
-`pyproject.toml` lists these imports in the contract "The kernel knows no feature"; each line that goes makes these tests stricter.
+A push tries one feature, another every day; `-m proof` tries all.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from reconciler import exits
 from tests.command_line import Cli, initialised
 from tests.proofs import LONG, proof
 from tests.sources import ROOT
-from tests.without_feature import FEATURES, copied, deleted_with, kernel_imports, kernel_modules, without
+from tests.without_feature import FEATURES, copied, deleted_with, kernel_exceptions, kernel_modules, without
 
-DELETABLE: Final = [feature for feature in FEATURES if not kernel_imports(feature)]
 KERNEL_TESTS: Final = ("tests/resource", "tests/yamltext", "tests/test_address.py", "tests/plan/test_graph.py", "tests/plan/test_order.py")
 """Tests of the kernel that take seconds."""
 KEYS: Final = {
@@ -46,11 +44,11 @@ print(*sorted(name for name in sys.modules if name.startswith("reconciler.featur
 """
 
 
-def _turn() -> str | None:
-    """The feature of the day on which the newest commit was made; None if each is tried as a proof only."""
+def _turn() -> str:
+    """The feature of the day on which the newest commit was made."""
     shown = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
     day = int(shown.stdout or 0) // 86_400  # a release without git tries the first
-    return DELETABLE[day % len(DELETABLE)] if DELETABLE else None
+    return FEATURES[day % len(FEATURES)]
 
 
 class Copy:
@@ -78,7 +76,7 @@ class Copy:
         return ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("feature", [pytest.param(feature, marks=() if feature == _turn() else proof) for feature in DELETABLE])
+@pytest.mark.parametrize("feature", [pytest.param(feature, marks=() if feature == _turn() else proof) for feature in FEATURES])
 def test_the_kernel_works_without_a_feature(feature: str, tmp_path: Path) -> None:
     copy = Copy(tmp_path, feature)
     imported = copy("-c", IMPORTS, str(copy.root), input=" ".join(kernel_modules()))
@@ -97,7 +95,7 @@ def test_the_kernel_works_without_a_feature(feature: str, tmp_path: Path) -> Non
         if name in copy.deleted:
             file.write_text(f"{text}{key}\n", encoding="utf-8")
             said = copy.done("validate", "p", code=exits.WRONG)
-            assert re.search(rf"reconciler\.yaml:\d+:\d+ .*\b{key.partition(':')[0]}\b", said), said
+            assert re.search(rf"reconciler\.yaml:\d+:\d+ +{key.partition(':')[0]} belongs to the feature {name}\b", said), said
 
     tests = copy("-m", "pytest", "-p", "no:xdist", *KERNEL_TESTS, folder=copy.root)
     assert tests.returncode == 0, tests.stdout + tests.stderr
@@ -111,10 +109,8 @@ def test_a_key_is_valid_as_long_as_its_feature_exists(feature: str, cli: Cli) ->
     cli("validate", "p", code=exits.DONE)
 
 
-def test_what_cannot_be_deleted_is_what_the_contract_of_the_kernel_lists() -> None:
-    kept = {feature: kernel_imports(feature) for feature in FEATURES if feature not in DELETABLE}
-    assert all(kept.values())
-    assert {"doctor", "mcp"} <= {*DELETABLE}
+def test_the_contract_of_the_kernel_has_no_exception() -> None:
+    assert kernel_exceptions() == []
 
 
 def test_the_lines_of_a_feature_are_deleted_and_no_others() -> None:

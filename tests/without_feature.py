@@ -1,7 +1,7 @@
 """A copy of the package from which a feature was deleted: its folder, and its lines in `assembled.py`.
 
-Who imports a feature is read from `pyproject.toml`, where import-linter complains about each line that is wrong. The contract between
-features names those that are deleted with it; the contract of the kernel names what of the kernel still imports it.
+Who imports a feature is read from `pyproject.toml`, where import-linter complains about each line that is wrong: the contract between
+features names those that are deleted with it.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def fleet_uses(deleted: frozenset[str]) -> bool:
     return any(modules.search(path.read_text(encoding="utf-8")) for path in sorted((PACKAGE / "fleet").rglob("*.py")))
 
 
-def kernel_imports(feature: str) -> list[str]:
-    """The modules of the kernel that still import the feature, or one that is deleted with it."""
-    return sorted({importer for importer, imported in _exceptions(KERNEL) if imported in deleted_with(feature)})
+def kernel_exceptions() -> list[str]:
+    """The imports of features that the contract of the kernel allows."""
+    return list(_contracts()[KERNEL].get("ignore_imports", ()))
 
 
 def kernel_modules() -> list[str]:

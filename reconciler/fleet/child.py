@@ -71,13 +71,13 @@ from reconciler.run.saved import plan_file
 from reconciler.run.saved.approval import sent_digest, sent_parts
 from reconciler.run.stages import Planned
 from reconciler.run.supervision import Supervision
-from reconciler.seams import fill_all
+from reconciler.seams import fill
 from reconciler.state import Store
 from reconciler.state.history import RECOVER
 from reconciler.state.lease import Condition
 from reconciler.text.escape import as_json
 
-fill_all()  # once, before the runs are forked, as all imports above
+fill()  # once, before the runs are forked, as all imports above
 
 CLASSES: Final = {
     WorkEffect.DELETE: ChangeClass.DELETE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
-from reconciler.seams import fill_all
+from reconciler.seams import fill
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ _KEYS: Final[dict[str, FeatureKey[Any]]] = {}
 def key_named(name: str) -> FeatureKey[Any]:
     """The key with this name, which is unique."""
     if name not in _KEYS:
-        fill_all()  # imports the features
+        fill()  # imports the features
     return _KEYS[name]
 
 

@@ -351,7 +351,7 @@ class Plan:
         """What one feature says of it."""
         return key.of(self.features)
 
-    def saying(self, key: FeatureKey[T], value: T) -> Plan:
+    def with_feature(self, key: FeatureKey[T], value: T) -> Plan:
         """The same, with what one feature says of it."""
         return replace(self, features={**self.features, key: value})
 

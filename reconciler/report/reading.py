@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address
 from reconciler.model import (
     Action,
     Blocked,
@@ -52,7 +52,6 @@ from reconciler.seams import Seam
 
 Data = Mapping[str, Any]
 FAILED: Final = "The job failed before it had a result."
-EVERYTHING: Final = Glob.parse("**")
 SPAN_MAX: Final = 10**9  # seconds; a document can have a number that is too large for a span
 
 

@@ -66,7 +66,7 @@ class Planned:
         """What one feature read for it."""
         return key.of(self.features)
 
-    def saying(self, key: FeatureKey[T], value: T) -> Planned:
+    def with_feature(self, key: FeatureKey[T], value: T) -> Planned:
         """The same, with what one feature read for it."""
         return replace(self, features={**self.features, key: value})
 

@@ -76,7 +76,7 @@ def test_what_no_report_reads_is_not_searched() -> None:
     address = Address(("acme",))
     url = PageUrl(f"https://docs.acme.example/{SECRET}", "pag", SECRET, address, address)
     urls = PlannedUrls(answering_before=AnsweringUrls({url.url: url}))
-    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,)).saying(URLS, urls))
+    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,)).with_feature(URLS, urls))
     assert plan.notes == (MASK,)
     assert plan.feature(URLS) is urls
 

@@ -35,7 +35,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
 from reconciler.run.connection.embedded import require_extra
 from reconciler.run.loading import now
-from reconciler.seams import fill_all
+from reconciler.seams import fill
 from reconciler.writing import create_folder, write_whole
 
 Job = tuple[ProjectTest, dict[str, str]]
@@ -125,7 +125,7 @@ def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update:
 def children(most: int, start: str = START) -> Iterator[ProcessPoolExecutor]:
     """Processes of this program that run tests; they end with the block. `start`: the method of multiprocessing."""
     context = multiprocessing.get_context(start)
-    fill_all()
+    fill("plan", "run", "apply")
     with safe_children(), ProcessPoolExecutor(most, mp_context=context, initializer=_interruptible) as pool:
         try:
             yield pool

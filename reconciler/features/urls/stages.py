@@ -65,7 +65,7 @@ async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
     if answering:
         missing = readable_spaces(plan.site_urls) - trees.keys()
         trees = {**trees, **await read_trees(reader, kinds, actual, sorted(missing), known)}
-    return planned.saying(TREES, trees).saying(LINKS, links).saying(RECORDED, recorded).saying(ANSWERING, answering)
+    return planned.with_feature(TREES, trees).with_feature(LINKS, links).with_feature(RECORDED, recorded).with_feature(ANSWERING, answering)
 
 
 def _paged(planned: Planned) -> Planned:
@@ -77,7 +77,7 @@ def _paged(planned: Planned) -> Planned:
     if dead := dead_pages(plan):
         objects = planned.actual.objects
         linking, failed = linking_pages(planned.feature(LINKS), dead, caller(planned.kinds, planned.objects, objects, objects))
-        plan = replace(plan, notes=(*plan.notes, *failed)).saying(URLS, replace(plan.feature(URLS), linking=linking))
+        plan = replace(plan, notes=(*plan.notes, *failed)).with_feature(URLS, replace(plan.feature(URLS), linking=linking))
     return replace(planned, plan=with_answering(plan, trees) if planned.feature(ANSWERING) else plan)
 
 
@@ -89,7 +89,7 @@ def of_files(files: FilesCompared, plan: Plan) -> tuple[Plan, Sequence[str]]:
     settings = url_settings(files.new)
     redirects = between(url_settings(files.old) if files.old is not None else None, settings)
     says = settings is not None and (redirects is not None or plan.changes)
-    return plan.saying(REDIRECT_PLAN, redirects), (TABLES,) if says else ()
+    return plan.with_feature(REDIRECT_PLAN, redirects), (TABLES,) if says else ()
 
 
 PAGES: Final = Stage("pages", _paged, _with_pages)  # what answers where, before and after
@@ -101,4 +101,4 @@ async def present(reader: Reader, kinds: Kinds, desired: Desired, state: State, 
     actual = await observe(reader, kinds, desired, state)
     called = caller(kinds, state.addresses, actual.objects, actual.objects)
     now, _ = await read_answering(reader, kinds, actual, called, known)
-    return Plan(desired.project, desired.environment).saying(URLS, PlannedUrls(answering_before=now, answering_after=now))
+    return Plan(desired.project, desired.environment).with_feature(URLS, PlannedUrls(answering_before=now, answering_after=now))

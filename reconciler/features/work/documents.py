@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.features.work.model import OPEN_WORK, OpenWork, PlannedWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Plan
 from reconciler.model.features import FeatureValues
 from reconciler.report.documents import record, source_of
+from reconciler.report.reading import SPAN_MAX
 from reconciler.report.schemas import plan as plan_types
 from reconciler.text.names import utc_text
-
-SPAN_MAX: Final = 10**9  # seconds; a document can have a number that is too large for a span
 
 
 def keys(plan: Plan, max_urls: int | None) -> Mapping[str, Any]:

@@ -230,7 +230,7 @@ def with_open_work(plan: Plan, lost: Iterable[Loss], answers: Answers, guards: G
     entries.sort(key=lambda work: (_rank(work.effect), work.address))
     allowed = {consent for work in entries for consent in work.consents}
     plan = replace(plan, consents=tuple(sorted({*plan.consents, *allowed})))
-    return plan.saying(OPEN_WORK, PlannedWork(tuple(entries), at))
+    return plan.with_feature(OPEN_WORK, PlannedWork(tuple(entries), at))
 
 
 def _consents(loss: Loss, sorts: Iterable[WorkSort]) -> Iterator[Consent]:

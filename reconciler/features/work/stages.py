@@ -20,7 +20,7 @@ ANSWERS: Final = FeatureKey[Answers]("work", {})
 
 def _lost(planned: Planned) -> Planned:
     looks = planned.pages and planned.desired.guards.open_work != IGNORE
-    return planned.saying(LOST, losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids) if looks else ())
+    return planned.with_feature(LOST, losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids) if looks else ())
 
 
 async def _with_work(source: PlanSource, planned: Planned) -> Planned:
@@ -28,7 +28,7 @@ async def _with_work(source: PlanSource, planned: Planned) -> Planned:
     if not lost:
         return planned
     with source.reader.giving(source.links):  # pages look for links too
-        return planned.saying(ANSWERS, await open_work(source.reader, planned.kinds, lost, planned.actual))
+        return planned.with_feature(ANSWERS, await open_work(source.reader, planned.kinds, lost, planned.actual))
 
 
 def _worked(planned: Planned) -> Planned:

@@ -82,7 +82,7 @@ def test_a_redirect_of_the_plan_that_leads_nowhere_is_a_defect(living: Cli, monk
             return plan
         first, *rest = plan.feature(REDIRECTS).redirects
         wrong = Redirect(first.site, first.source, f"{first.target}x")
-        return plan.saying(REDIRECTS, replace(plan.feature(REDIRECTS), redirects=(wrong, *rest)))
+        return plan.with_feature(REDIRECTS, replace(plan.feature(REDIRECTS), redirects=(wrong, *rest)))
 
     monkeypatch.setattr(stages, "with_redirects", mistaken)
     document = rehearsed(living, code=exits.FAILED)

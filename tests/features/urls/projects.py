@@ -85,7 +85,7 @@ def planned(
     group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
     urls = answering(changes, settings.earlier if settings is not None else (), root)
     return with_redirects(
-        project.desired, Plan("test", None).saying(URLS, replace(urls, changes=changes, groups=(group,))), RecordedUrls(ledger)
+        project.desired, Plan("test", None).with_feature(URLS, replace(urls, changes=changes, groups=(group,))), RecordedUrls(ledger)
     )
 
 
@@ -106,4 +106,4 @@ def without_texts(plan: Plan) -> Plan:
     """The plan as a reader of its document has it."""
     assert plan.feature(REDIRECTS) is not None
     kept = (replace(file, text="" if file.text is not None else None) for file in plan.feature(REDIRECTS).files)
-    return plan.saying(REDIRECTS, replace(plan.feature(REDIRECTS), files=tuple(kept)))
+    return plan.with_feature(REDIRECTS, replace(plan.feature(REDIRECTS), files=tuple(kept)))

@@ -41,7 +41,7 @@ GONE = [{"url": "/v1/**", "reason": "no longer supported"}]
 
 def test_a_project_that_says_nothing_of_its_urls_plans_as_before(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", None)
-    plan = Plan("test", None).saying(URLS, PlannedUrls(changes=changed(("/a", None))))
+    plan = Plan("test", None).with_feature(URLS, PlannedUrls(changes=changed(("/a", None))))
     assert with_redirects(project.desired, plan) is plan
     assert check(plan, project.desired, Limits().with_exposures) is plan
     assert (project.desired.dead_urls, project.desired.rules.guards) == (DeadUrls.WARN, Guards())
@@ -242,7 +242,7 @@ def test_redirects_of_a_plan_that_was_given_up_are_removed(tmp_path: Path) -> No
     desired = loaded(folder, ALL).desired
     live = {f"{ROOT}/{name}": PageUrl(f"{ROOT}/{name}", page, "P", SPACE, SITE) for name, page in (("a", "p0"), ("d", "p1"))}
     now = AnsweringUrls(live, roots={SITE: ROOT})
-    present = Plan("test", None).saying(URLS, PlannedUrls(answering_before=now, answering_after=now))
+    present = Plan("test", None).with_feature(URLS, PlannedUrls(answering_before=now, answering_after=now))
     text = files(with_redirects(desired, present))["redirects/docs.csv"]
     assert (f"{ROOT}/c,{ROOT}/d" in text, f"{ROOT}/a," in text) == (True, False)
 

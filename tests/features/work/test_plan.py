@@ -242,7 +242,7 @@ def test_a_title_of_many_lines_is_one_line_and_long_ones_are_cut() -> None:
     item = WorkItem("c1", "first\n\nsecond " + "x" * 200, "Ada\nLovelace", datetime(2026, 11, 24, 12, tzinfo=UTC))
     work = OpenWork(Address.parse("acme/space/a"), "space", WorkEffect.DELETE, (WorkSort("open comment", 1, (item,)),), blocks=True)
     deleted = change("a", "spc_1", Action.DELETE, before=Position(None))
-    text = plain(sheet_text(plan_sheet(Plan("p", None, changes=(deleted,)).saying(OPEN_WORK, PlannedWork((work,), NOW))), width=400))
+    text = plain(sheet_text(plan_sheet(Plan("p", None, changes=(deleted,)).with_feature(OPEN_WORK, PlannedWork((work,), NOW))), width=400))
     line = next(line for line in text.splitlines() if "contains" in line)
     assert "Ada Lovelace, 2 days old)" in line
     assert "…" in line

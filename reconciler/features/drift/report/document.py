@@ -34,14 +34,13 @@ from reconciler.report.documents import (
     unmanaged_data,
     violation_data,
 )
-from reconciler.report.reading import Data, DocumentFormat, exposure_of, ignored_of, spot_of, unknown_of, violation_of
+from reconciler.report.reading import SPAN_MAX, Data, DocumentFormat, exposure_of, ignored_of, spot_of, unknown_of, violation_of
 from reconciler.report.schemas import types as t
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN, data
 from reconciler.text.names import utc_text
 
 EVERYTHING: Final = Glob.parse("**")
-SPAN_MAX: Final = 10**9  # seconds; a document can have a number that is too large for a span
 
 
 def drift_document(drift: Drift, commands: DriftCommands | None = None) -> documents.DriftDocument:

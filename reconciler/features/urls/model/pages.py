@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from reconciler.address import Address
 
-Key = tuple[str, str]
-"""An object: its kind and its id."""
-
 
 class Page(NamedTuple):
     """A page that has a URL. `path`: below the URL of what shows it; it begins and ends with no slash."""

@@ -58,7 +58,7 @@ def with_urls(plan: Plan, trees: Trees) -> Plan:
     unread = ((plan.site_urls.names[key], why) for key, why in sorted(trees.items()) if isinstance(why, str))
     notes = (f"{address}: its pages could not be read, so their URLs are unknown: {why}" for address, why in unread)
     said = replace(plan.feature(URLS), changes=urls, groups=grouped(plan.site_urls, urls))
-    return replace(plan, notes=(*plan.notes, *notes)).saying(URLS, said)
+    return replace(plan, notes=(*plan.notes, *notes)).with_feature(URLS, said)
 
 
 def dead_pages(plan: Plan) -> dict[Key, dict[str, str]]:
@@ -135,7 +135,7 @@ def with_answering(plan: Plan, trees: Trees) -> Plan:
     urls = plan.site_urls
     before = answering(urls.readable_before, urls, trees)
     after = before if urls.readable_after == urls.readable_before else answering(urls.readable_after, urls, trees)
-    return plan.saying(URLS, replace(plan.feature(URLS), answering_before=before, answering_after=after))
+    return plan.with_feature(URLS, replace(plan.feature(URLS), answering_before=before, answering_after=after))
 
 
 # -- which pages must be known ---------------------------------------------------------------------------------------------------------

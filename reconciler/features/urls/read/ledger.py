@@ -20,12 +20,10 @@ from reconciler.features.urls.plan.changes import Trees, answering, page_urls
 from reconciler.features.urls.read.pages import KeptTrees, read_trees, revision_of
 from reconciler.features.urls.redirects.required import recorded_url
 from reconciler.model import Actual
-from reconciler.model.variants import SiteUrls, Variant
+from reconciler.model.variants import Key, SiteUrls, Variant
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.variants import Published, readable, variants
 from reconciler.resource import Kinds
-
-Key = tuple[str, str]
 
 
 async def read_ledger(

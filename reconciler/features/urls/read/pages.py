@@ -18,11 +18,8 @@ from reconciler.features.urls.model.pages import LinkingPage, Page, PageTree
 from reconciler.features.urls.plan.changes import Trees, needed
 from reconciler.features.work.read import links_of
 from reconciler.model import Actual, Observed
-from reconciler.model.variants import SiteUrls
+from reconciler.model.variants import Key, SiteUrls
 from reconciler.resource import Kind, Kinds
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
 KeptTrees = Callable[[Collection[Key]], Mapping[Key, PageTree]]
 """Returns the trees that the state has of these objects, of whichever revision."""

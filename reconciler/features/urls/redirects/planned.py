@@ -81,8 +81,8 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     redirects = compared(settings, result.redirects, named, public, unlisted, then.roots, sites)
     redirects = replace(redirects, ended=past)
     if not desired.writes_files and redirects.files:
-        return replace(plan, notes=(*plan.notes, UNWRITTEN)).saying(REDIRECTS, replace(redirects, files=()))
-    return plan.saying(REDIRECTS, redirects)
+        return replace(plan, notes=(*plan.notes, UNWRITTEN)).with_feature(REDIRECTS, replace(redirects, files=()))
+    return plan.with_feature(REDIRECTS, redirects)
 
 
 def patterns_of_dead(plan: Plan, dead: Collection[DeadUrl]) -> list[str]:

@@ -9,12 +9,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reconciler.features.urls.model.pages import Page, PageTree
+from reconciler.model.variants import Key
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged, decoded, to_json
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
 BATCH = 500  # ids in one query; a database limits how many it takes
 
