@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from reconciler.fleet.runs.process import ENTRY
 from tests import processes
 
 TOKEN = "tok_ada_0123456789"
@@ -211,6 +212,6 @@ def children(folder: Path) -> dict[int, Path]:
             private, program = path.readlink(), (path.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if b"fleet_child" in program and private.is_relative_to(folder) and private.name.startswith("run-"):
+        if ENTRY.encode() in program.split(b"\0") and private.is_relative_to(folder) and private.name.startswith("run-"):
             running[int(path.parent.name)] = private
     return running

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -83,10 +84,21 @@ def test_a_stranger_hears_nothing_while_a_server_for_agents_rehearses(living: Cl
         assert json.loads(taken.readline())["id"] == 1
         send(method="notifications/initialized")
         send(id=2, method="tools/call", params={"name": "rehearse", "arguments": {}})
-        given.close()  # the server ends after its answer
+        answered = list[str]()
+
+        def read() -> None:
+            """At the end of its input the server ends the calls that it has not answered."""
+            for text in taken:
+                answered.append(text)
+                if json.loads(text).get("id") == 2:
+                    given.close()
+
+        reader = threading.Thread(target=read)
+        reader.start()
         heard = strangers.heard(run.pid, lambda: run.poll() is None)
-        said = taken.read()
-    assert heard, said
+        reader.join()
+    assert heard, answered
+    assert '"isError":true' not in "".join(answered)
     assert strangers.told(heard) <= NOTHING
 
 

@@ -19,13 +19,14 @@ from pathlib import Path
 
 import psycopg
 
+from reconciler.fleet.runs.process import ENTRY
 from tests.state import server
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PRELOAD = """\
 import os, sys
-if "LD_PRELOAD" not in os.environ and any("fleet_child" in word for word in sys.orig_argv):
+if "LD_PRELOAD" not in os.environ and %r in sys.orig_argv:
     os.execve(sys.executable, sys.orig_argv, {**os.environ, **%r})
 """
 """A run gets nothing of its worker's environment; this gives it the clock of its worker's machine."""
@@ -55,7 +56,7 @@ class Clock:
         self.site = folder / f"site-{name}"
         self.site.mkdir(mode=0o755)
         if self.environ:
-            (self.site / "sitecustomize.py").write_text(PRELOAD % self.environ)
+            (self.site / "sitecustomize.py").write_text(PRELOAD % (ENTRY, self.environ))
 
     def set(self, offset: float) -> None:
         self.offset = offset
