@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from reconciler.kinds._shapes import MERGE_RULES, shaped
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Shape, Spelled, To, WireForm, WithheldError
 from reconciler.resource.conditions import excludes_nobody
-from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, MEMBERS, MEMBERS_THROUGH, VISITORS
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, BY_ROLE, GUEST, MEMBERS, VISITORS
 from reconciler.text.certificate import NoCertificate, certificate_content
 
 
@@ -46,11 +46,22 @@ ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the least permitted to the most."""
 
 
+# The level that is set nearest to an object counts, not the highest; `inherit` asks what the object is part of, and at the top the role of
+# each member (public documentation of the service, "Permissions and inheritance").
 def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """What a `defaultLevel` lets members do; nothing if it is inherited, unset or unknown."""
+    """What a `defaultLevel` lets every member do who is not an admin; nothing where only admins may, or where it is inherited."""
     level = values.get("defaultLevel")
     if level in ROLES[1:]:
-        yield Grant(MEMBERS, str(level), conditional=False, through=MEMBERS_THROUGH, of="organization")
+        yield Grant(MEMBERS, str(level), conditional=False, of="organization")
+
+
+def inherits_level(values: Mapping[str, Any]) -> bool:
+    """Whether what an object is part of decides what members may do. An unread level counts as inherited, as it is for new content."""
+    return values.get("defaultLevel", UNSET) in ("inherit", UNSET)
+
+
+OWN_ROLES: Final = tuple(Grant(who, role, conditional=False, of="organization") for who, role in BY_ROLE.items() if role != GUEST)
+"""The members of an organization, each with the level of their own role; a guest has none."""
 
 
 def visitor_condition(values: Mapping[str, Any]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from reconciler.kinds._values import NODES, Level, blank_to_null, level_of_members
+from reconciler.kinds._values import NODES, OWN_ROLES, Level, blank_to_null, inherits_level, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -38,7 +38,13 @@ class Collection(
     protected=True,
     permission=Permission("create"),
     create_permission=Permission("createContent", of="organization"),
-    audience=Audience(gates=("defaultLevel",), grants=level_of_members, inherits=("parent",)),
+    audience=Audience(
+        gates=("defaultLevel",),
+        grants=level_of_members,
+        inherits=("parent",),
+        asks=inherits_level,
+        at_top=OWN_ROLES,
+    ),
 ):
     """A group of spaces and of other collections."""
 
@@ -62,6 +68,7 @@ class Collection(
     defaultLevel: Level = field(
         "What members may do with its contents.",
         on="update",
-        initial=None,
+        # "The service's default for new content": its public documentation, "Permissions and inheritance".
+        initial="inherit",
         exposes=Exposes("members may do more with what it contains"),
     )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, READERS, Language, Level, MergeRules, level_of_members
+from reconciler.kinds._values import (
+    BLANK_IS_NULL,
+    LOOSER,
+    NODES,
+    OWN_ROLES,
+    READERS,
+    Language,
+    Level,
+    MergeRules,
+    inherits_level,
+    level_of_members,
+)
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -88,7 +99,13 @@ class Space(
     pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
-    audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
+    audience=Audience(
+        gates=("defaultLevel", "template", "visibility"),
+        grants=_readers,
+        inherits=("parent",),
+        asks=inherits_level,
+        at_top=OWN_ROLES,
+    ),
     counted=(
         _requests("open change request", "changeRequestsOpen", "open"),
         _requests("draft change request", "changeRequestsDraft", "draft"),

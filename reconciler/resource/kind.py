@@ -309,11 +309,11 @@ class Kind:
         field, audience = self.fields[name], self.audience
         if value in field.opens or (field.exposes is not None and not field.exposes.rule and field.exposes.may_open(value)):
             return True
-        grants = audience.grants if audience is not None and name in audience.gates else None
-        if grants is None:
+        if audience is None or name not in audience.gates:
             return False
-        without = list(grants({}))
-        return any(grant not in without for grant in grants({name: value}))
+        given, without = ([*(audience.grants(values) if audience.grants else ())] for values in ({name: value}, {}))
+        asks = audience.at_top and audience.asks is not None and audience.asks({name: value})
+        return bool(asks) or any(grant not in without for grant in given)
 
     def stored(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
         """Values by field as the state stores them for the object with the id `of`; fields of an older version stay unchanged."""

@@ -26,12 +26,23 @@ VISITORS: Final = "signed-in visitors"
 LINK_HOLDERS: Final = "whoever has the share link"
 AGENTS: Final = "agents"
 MEMBERS: Final = "members"
-MEMBERS_THROUGH: Final = "members through its container"
+"""All members who are not admins, guests too. Admins read everything, and are no class of their own."""
+
+
+def by_role(role: str) -> str:
+    """The members with a role: one of ROLES but the last."""
+    return "guests" if role == GUEST else f"members with the role {role}"
+
+
+BY_ROLE: Final[Mapping[str, str]] = {by_role(role): role for role in ROLES[:-1]}
+"""The classes that members are divided into, each with its role."""
+EACH_BY_ROLE: Final = "members with a role"
+"""What people read where each of these classes but guests has the level of its role."""
 
 INCLUDES: Final[Mapping[str, frozenset[str]]] = {
-    ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH}),
+    ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, *BY_ROLE}),
     ANYONE_WITH_THE_URL: frozenset({VISITORS, LINK_HOLDERS}),
-    MEMBERS: frozenset({MEMBERS_THROUGH}),
+    MEMBERS: frozenset(BY_ROLE),
 }
 """The classes of readers that a class includes besides itself."""
 
@@ -41,16 +52,14 @@ class Grant:
     """Readers that the fields of an object admit by themselves.
 
     `who`: one of the classes above. `level`: one of LEVELS. `conditional`: whether the conditions of the objects they read narrow them.
-    `own`: each object with such a grant has its own readers, as each share link has. `through`: the class of these readers for the objects
-    that this one contains, "" if it is the same. `of`: the kind of the container whose people they are, so that they differ by container;
-    "" if they are the same everywhere.
+    `own`: each object with such a grant has its own readers, as each share link has. `of`: the kind of the container whose people they are,
+    so that they differ by container; "" if they are the same everywhere.
     """
 
     who: str
     level: str = "read"
     conditional: bool = True
     own: bool = False
-    through: str = ""
     of: str = ""
 
 
@@ -63,10 +72,11 @@ class Audience(NamedTuple):
 
     `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the
     condition that a visitor must meet, None where every visitor may. `inherits`: fields that name the object that this one is part of;
-    readers of the first of these that is set can read this object. `shows`: fields that name an object; readers of this one can read that
-    one. `opens`: the kind of the container that readers of this object can read too, if the container's `admits` says so. `unread`: the
-    class of readers that an object may admit if the object could not be read. `unconditional`: whether readers who come through an object
-    that `opens` this one meet no conditions anywhere in it. `closed`: why its fields admit nobody of a class, as the end of a sentence that
+    readers of the first of these that is set can read this object. `asks`: whether they can; where not, its own fields decide. `at_top`:
+    the readers of an object that asks and is part of nothing. `shows`: fields that name an object; readers of this one can read that one.
+    `opens`: the kind of the container that readers of this object can read too, if the container's `admits` says so. `unread`: the class of
+    readers that an object may admit if the object could not be read. `unconditional`: whether readers who come through an object that
+    `opens` this one meet no conditions anywhere in it. `closed`: why its fields admit nobody of a class, as the end of a sentence that
     begins with the object; `ANYONE` means all readers who are not agents.
     """
 
@@ -74,6 +84,8 @@ class Audience(NamedTuple):
     grants: Callable[[Values], Iterable[Grant]] | None = None
     condition: Callable[[Values], str | None] | None = None
     inherits: tuple[str, ...] = ()
+    asks: Callable[[Values], bool] | None = None
+    at_top: tuple[Grant, ...] = ()
     shows: tuple[str, ...] = ()
     opens: str | None = None
     unread: str = ANYONE

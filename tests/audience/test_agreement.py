@@ -19,7 +19,6 @@ from reconciler.resource.risks import (
     LEVELS as MODEL_LEVELS,
     LINK_HOLDERS,
     MEMBERS,
-    MEMBERS_THROUGH,
     VISITORS,
 )
 from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
@@ -38,7 +37,7 @@ CLASSES = {
     "anyone-with-the-address": (ANYONE, ANYONE_WITH_THE_URL),
     "visitor": (ANYONE, ANYONE_WITH_THE_URL, VISITORS),
     "agent": (AGENTS,),
-    "member": (ANYONE, MEMBERS, MEMBERS_THROUGH),
+    "member": (ANYONE, MEMBERS),
     "link": (ANYONE, ANYONE_WITH_THE_URL),
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Consent, Plan
-from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, VISITORS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import RUNS, RUNS_MAX, Proof
 from tests.audience.worlds import conditions, edited
@@ -138,7 +138,6 @@ CLASSES = {
     LINK_HOLDERS: {"link"},
     AGENTS: {"agent"},
     MEMBERS: {"member"},
-    MEMBERS_THROUGH: {"member"},
 }
 """The readers of the sandbox that belong to a class of readers of an exposure."""
 
@@ -221,7 +220,7 @@ def is_a_share_link(run: Run, line: Line) -> bool:
 
 def is_a_level_of_members(run: Run, line: Line) -> bool:
     """A level that an object has by itself, and one that it has from what contains it, are compared each with itself."""
-    return line.who in (MEMBERS, MEMBERS_THROUGH)
+    return line.who in (MEMBERS)
 
 
 def is_a_condition_for_everybody(run: Run, line: Line) -> bool:

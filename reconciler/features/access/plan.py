@@ -237,7 +237,7 @@ def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: 
     before = after = _with_copies(kinds, now, actual.complete, copied(kinds, now))
     called, later = disclosed.called, ids
     if worlds is not None:
-        after, later = _with_copies(kinds, worlds.served, worlds.after.complete, _copies(kinds, worlds)), worlds.ids
+        after, later = _with_copies(kinds, worlds.served, worlds.after.complete, _copies(worlds)), worlds.ids
     else:
         called = caller(kinds, kinds.addresses(ids), now, now)
     keys = {key for known in (ids, later) for address in about if (key := _key(kinds, known, address)) is not None}
@@ -262,12 +262,12 @@ def _with_copies(
     return own, Audiences(kinds, objects, complete=complete, copies=copies) if copies else own
 
 
-def _copies(kinds: Kinds, worlds: Worlds) -> dict[Key, Collection[Key]]:
+def _copies(worlds: Worlds) -> dict[Key, Collection[Key]]:
     """The copies and their sources, without copies of what the project itself declares open to everybody."""
     result: dict[Key, Collection[Key]] = {}
     for key, copies in worlds.after.copies.items():
         served = worlds.served.get(key[0], {}).get(key[1])
         modelled = worlds.after.objects.get(key[0], {}).get(key[1])
-        if served is None or modelled is None or not opens(kinds[key[0]], served.values, modelled.values):
+        if served is None or modelled is None or not opens(worlds.after, key, served.values, modelled.values):
             result[key] = copies
     return result

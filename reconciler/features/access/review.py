@@ -21,7 +21,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, NamedReader, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.readers import Access, Audiences, order, part_of
+from reconciler.plan.audience.readers import Access, Audiences, folded, order, part_of
 from reconciler.plan.containment import Key, containers, reached
 from reconciler.plan.matching.match import identify
 from reconciler.plan.simulation.simulate import simulate
@@ -32,11 +32,11 @@ from reconciler.resource.risks import (
     AGENTS,
     ANYONE,
     ANYONE_WITH_THE_URL,
-    GUEST,
+    BY_ROLE,
+    EACH_BY_ROLE,
     LEVELS,
     LINK_HOLDERS,
     MEMBERS,
-    MEMBERS_THROUGH,
     ROLES,
     VISITORS,
 )
@@ -141,8 +141,9 @@ class AskedWorld:
                 return Sees.NO
             own = reader.link is not None and access.via == self.ids.get(reader.link)
             return Sees.YES if own else Sees.UNDECIDED if not access.via else Sees.NO
-        if access.who in (MEMBERS, MEMBERS_THROUGH):
-            return Sees.YES if reader.sort is ReaderSort.ROLE and reader.role != GUEST else Sees.NO
+        if access.who in (MEMBERS, *BY_ROLE):
+            among = reader.sort is ReaderSort.ROLE and BY_ROLE.get(access.who, reader.role) == reader.role
+            return Sees.YES if among else Sees.NO
         return AMONG.get(access.who, {}).get(reader.sort, Sees.NO)
 
     @cached_property
@@ -264,7 +265,7 @@ def _refers(kind: Kind) -> set[str | None]:
 # -- The review ----------------------------------------------------------------------------------------------------------------------
 
 TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
-ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, MEMBERS_THROUGH)
+ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, EACH_BY_ROLE, *BY_ROLE)
 
 
 @dataclass(frozen=True)
@@ -395,8 +396,9 @@ class _Reviewing:
 
     def _lines(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         if not self.readers:
-            for access in sorted(look.audiences.of(key), key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
-                yield self._of_access(look, key, access)
+            shown = folded(look.audiences.of(key))
+            for access in sorted(shown, key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
+                yield self._of_access(look, key, access, shown[access])
             if not look.audiences.of(key) and key in look.unread_ways:
                 yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
         for reader in self.readers:
@@ -415,9 +417,9 @@ class _Reviewing:
     def _called(self, look: AskedWorld) -> Callable[[Key], Address]:
         return caller(self.kinds, self.addresses, look.audiences.objects, look.audiences.objects)
 
-    def _of_access(self, look: AskedWorld, key: Key, access: Access) -> ReaderLine:
-        """The line of a class of readers; a link is named by its address."""
-        text = str(access).removesuffix(f" ({LEVELS[access.level]})")
+    def _of_access(self, look: AskedWorld, key: Key, shown: Access, access: Access) -> ReaderLine:
+        """The line of a class of readers, as it is shown; a link is named by its address."""
+        text = str(shown).removesuffix(f" ({LEVELS[shown.level]})")
         name = next((name for name, some in look.audiences.objects.items() if access.via in some), None) if access.via else None
         if name is None:
             return self._line(look, key, text, access)

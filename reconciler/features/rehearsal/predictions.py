@@ -32,13 +32,13 @@ from reconciler.plan.containment import copied
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kinds
-from reconciler.resource.risks import INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH
+from reconciler.resource.risks import INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS
 
 Key = tuple[str, str]
 
 LINK: Final = "link"
 CLASSES: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset((who, *(wider for wider in INCLUDES if who in INCLUDES[wider]), *([MEMBERS_THROUGH] if who == MEMBERS else [])))
+    name: frozenset((who, *(wider for wider in INCLUDES if who in INCLUDES[wider])))
     for name, who in (*WHO.items(), (LINK, LINK_HOLDERS))
 }
 """The classes of the model to which a reader of the copy belongs."""

@@ -36,7 +36,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Step
-from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
+from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, asks, included, own_grants, part_of
 from reconciler.plan.containment import Key, reached
 from reconciler.plan.derived import Derivation
 from reconciler.plan.steps.requests import body_of
@@ -93,9 +93,8 @@ def _given(kinds: Kinds, keys: Iterable[Key], worlds: Worlds) -> Iterator[tuple[
         kind, was, then = kinds[key[0]], worlds.before.find(key), worlds.after.objects[key[0]][key[1]]
         if kind.audience is None or was is None:
             continue
-        narrows, widens = _compared(gate(kind, was.values, was.within), gate(kind, was.values, then.within))
-        whole = part_of(kind, was) if worlds.transferred[key] == key else None
-        yield key, narrows or (whole is not None and bool(worlds.before.of(whole))), widens
+        narrows, widens = _compared(gate(worlds.before, key, was.values), gate(worlds.after, key, then.values))
+        yield key, narrows, widens
 
 
 def _touched(kinds: Kinds, step: Step, worlds: Worlds) -> Iterator[tuple[Key, bool, bool]]:
@@ -135,8 +134,13 @@ def _gates(kind: Kind, key: Key, written: set[str], worlds: Worlds) -> tuple[boo
     old, new = worlds.created.get(key) or _values(worlds.before.objects, key), _values(worlds.after.objects, key)
     first = {**old, **{name: new.get(name) for name in written}}
     last = {**new, **{name: old.get(name) for name in written}}
-    early, late = _compared(gate(kind, old), gate(kind, first)), _compared(gate(kind, last), gate(kind, new))
-    return early[0] or late[0], early[1] or late[1]
+    # Where its own fields leave that to what the object is part of, the steps of that may come first or later too.
+    moments = [
+        _compared(gate(audiences, key, was), gate(audiences, key, then))
+        for audiences in (worlds.before, worlds.after)
+        for was, then in ((old, first), (last, new))
+    ]
+    return any(less for less, _ in moments), any(more for _, more in moments)
 
 
 def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
@@ -145,33 +149,47 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     to = kind.fields[name].to if name in kind.audience.inherits else kind.fields[name].refers
     # A transfer has taken the object out of what it was part of.
     left = name in kind.audience.inherits and worlds.transferred.get(key) == key
-    old = None if left else (worlds.created.get(key) or _values(worlds.before.objects, key)).get(name)
-    new = _values(worlds.after.objects, key).get(name)
+    before, after = worlds.created.get(key) or _values(worlds.before.objects, key), _values(worlds.after.objects, key)
+    old, new = None if left else before.get(name), after.get(name)
     if old == new:
         return False, False
     if name in kind.audience.shows:
         return isinstance(old, str), isinstance(new, str)
+    if name in kind.audience.inherits and not any(asks(kind.audience, values) for values in (before, after)):
+        return False, False
     less = more = False
     # The readers of what it was part of and of what it becomes part of, as those are now and as they will be: their own steps may come
     # first or later.
     for audiences in (worlds.before, worlds.after):
-        was = audiences.of((str(to), old)) if isinstance(old, str) else frozenset()
-        then = audiences.of((str(to), new)) if isinstance(new, str) else frozenset()
+        was, then = (_readers_of_whole(audiences, key, (str(to), id) if isinstance(id, str) else None) for id in (old, new))
         less = less or any(not included(access, then) for access in was)
         more = more or any(not included(access, was) for access in then)
     return less, more
+
+
+def _readers_of_whole(audiences: Audiences, key: Key, whole: Key | None) -> frozenset[Access]:
+    """The readers that an object has by what it is part of; `whole`: None where that is nothing."""
+    if whole is not None:
+        return audiences.of(whole)
+    audience, observed = audiences.kinds[key[0]].audience, audiences.objects.get(key[0], {}).get(key[1])
+    assert audience is not None
+    return frozenset(admitted(grant, "", observed.within) for grant in audience.at_top) if observed is not None else frozenset()
 
 
 Gate = tuple[frozenset[Access], str | None, int]
 """(the readers that its own fields admit, its condition, whether it admits those of what opens it: 0 no, 1 yes, 2 without conditions)."""
 
 
-def gate(kind: Kind, values: Mapping[str, Any], within: Mapping[str, str] = {}) -> Gate:
-    """What the fields of an object say of its readers, whatever it is part of. `within`: the ids of its containers, where they matter."""
+def gate(audiences: Audiences, key: Key, values: Mapping[str, Any]) -> Gate:
+    """What an object says of its readers if it has these values: those that its own fields admit, and those of what it is part of where
+    they leave it to that. No readers where the world has no such object."""
+    kind, observed = audiences.kinds[key[0]], audiences.objects.get(key[0], {}).get(key[1])
     audience = kind.audience
     assert audience is not None
-    grants = audience.grants(values) if audience.grants is not None else ()
-    readers = frozenset(admitted(grant, "", within) for grant in grants)
+    whole = part_of(kind, replace(observed, values={**observed.values, **values})) if observed is not None else None
+    within = observed.within if observed is not None else {}
+    own = frozenset(admitted(grant, "", within) for grant in own_grants(audience, values, whole))
+    readers = own | audiences.of(whole) if whole is not None and asks(audience, values) else own
     condition = audience.condition(values) if audience.condition is not None else None
     admits = audience.admits is not None and audience.admits(values)
     unconditional = audience.unconditional is not None and audience.unconditional(values)
@@ -188,9 +206,9 @@ def _compared(old: Gate, new: Gate) -> tuple[bool, bool]:
     return less, more
 
 
-def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether these values admit readers whom those did not."""
-    return _compared(gate(kind, old), gate(kind, new))[1]
+def opens(audiences: Audiences, key: Key, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether these values of an object admit readers whom those did not."""
+    return _compared(gate(audiences, key, old), gate(audiences, key, new))[1]
 
 
 # -- which step waits for which -------------------------------------------------------------------------------------------------------

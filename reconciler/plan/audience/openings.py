@@ -8,12 +8,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from reconciler.plan.audience.barriers import opens
-from reconciler.plan.audience.readers import Access, Audiences, changed, included, order, part_of
+from reconciler.plan.audience.readers import Access, Audiences, changed, folded, included, order, part_of
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, Kinds
+from reconciler.resource.risks import BY_ROLE, MEMBERS
+
+PARTS: Final = {MEMBERS: tuple(BY_ROLE)}
+"""The classes that a class of readers consists of."""
 
 
 @dataclass
@@ -42,14 +46,24 @@ class Opening:
     @property
     def readers(self) -> list[Access]:
         """The classes of new readers, without those that another of them includes."""
-        among = self.own or self.others
+        among = folded(self.own or self.others)
         return sorted((access for access in among if not any(other.includes(access) for other in among if other != access)), key=order)
 
 
 def gained(before: Audiences, after: Audiences, key: Key) -> list[Access]:
-    """The readers of an object after a plan whom no reader before it includes, in a fixed order."""
+    """The readers of an object after a plan whom no reader before it includes, in a fixed order. Where others before it include
+    a part of a class, only the rest of it."""
     then, now = before.of(key), after.of(key)
-    return [] if then == now else sorted((access for access in now if not included(access, then)), key=order)
+    if then == now:
+        return []
+    return sorted((new for access in now if not included(access, then) for new in _new(access, then)), key=order)
+
+
+def _new(access: Access, then: Collection[Access]) -> Iterator[Access]:
+    """A class of readers, or those of its parts that none of these includes."""
+    parts = [replace(access, who=part) for part in PARTS.get(access.who, ())]
+    new = [part for part in parts if not included(part, then)]
+    yield from new if len(new) < len(parts) else (access,)
 
 
 def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Mapping[Key, Key] = {}) -> list[Opening]:
@@ -205,8 +219,8 @@ class _PathReason:
             return names
         kind, old, new = self.kinds[key[0]], self._values(self.before, key), self._values(self.after, key)
         assert kind.audience is not None
-        gates = [name for name in names if name in kind.audience.gates] if opens(kind, old, new) else []
-        needed = [name for name in gates if not opens(kind, old, {**new, name: old.get(name, UNSET)})]
+        gates = [name for name in names if name in kind.audience.gates] if opens(self.after, key, old, new) else []
+        needed = [name for name in gates if not opens(self.after, key, old, {**new, name: old.get(name, UNSET)})]
         return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
 
 

@@ -7,7 +7,7 @@ named: a kind says in its `audience` which readers its fields admit and whose re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.conditions import mistake
-from reconciler.resource.risks import INCLUDES, LEVELS, Grant
+from reconciler.resource.risks import BY_ROLE, EACH_BY_ROLE, GUEST, INCLUDES, LEVELS, Audience, Grant
 
 Objects = Mapping[str, Mapping[str, Observed]]
 
@@ -28,8 +28,8 @@ class Access:
 
     `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor; one
     without a known meaning may hold for everybody, and is compared like the others: only what it was before is not more.
-    `conditional`: whether further conditions narrow them. `through`: the class of readers that they are for the parts of the object, "" for
-    the same. `of`: the container to which these people belong, None where they are the same everywhere.
+    `conditional`: whether further conditions narrow them. `of`: the container to which these people belong, None where they are the same
+    everywhere.
     """
 
     who: str
@@ -37,7 +37,6 @@ class Access:
     via: str = ""
     conditions: frozenset[str] = frozenset()
     conditional: bool = True
-    through: str = ""
     of: Key | None = None
 
     def includes(self, other: Access) -> bool:
@@ -50,7 +49,8 @@ class Access:
         """`members of acme (edit)`. `of`: the name of the container to which they belong, "" where that is clear."""
         known = sorted(condition for condition in self.conditions if mistake(condition) is None)  # nobody knows whom another keeps out
         met = " and ".join(known)
-        level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
+        name = LEVELS[self.level]
+        level = "" if self.level == 0 or BY_ROLE.get(self.who) == name else f" ({name})"
         first, rest = self.who.split(" ", 1) if " " in self.who else (self.who, "")
         who = f"{first} of {of}{rest and f' {rest}'}" if of else self.who
         return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(known) == 1 else ''}{level}"
@@ -63,7 +63,21 @@ class Access:
 def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
     """The readers that the fields of an object admit. `within`: the ids of its containers."""
     level, people = LEVELS.index(grant.level), (grant.of, within[grant.of]) if grant.of in within else None
-    return Access(grant.who, level, id if grant.own else "", conditional=grant.conditional, through=grant.through, of=people)
+    return Access(grant.who, level, id if grant.own else "", conditional=grant.conditional, of=people)
+
+
+def folded(accesses: Iterable[Access]) -> dict[Access, Access]:
+    """Classes of readers as people read them, each with one of those that it stands for: members who each have the level of their own role
+    are one."""
+    rest = dict.fromkeys(accesses)
+    result: dict[Access, Access] = {}
+    for access in rest:
+        each = [replace(access, who=who, level=LEVELS.index(role)) for who, role in BY_ROLE.items() if role != GUEST]
+        if access in each and all(other in rest for other in each):
+            result[replace(access, who=EACH_BY_ROLE, level=0)] = each[0]
+        else:
+            result[access] = access
+    return result
 
 
 def order(access: Access) -> tuple[str, str, Key]:
@@ -139,9 +153,8 @@ class Audiences:
         observed, kind = self.find(key), self.kinds[key[0]]
         if observed is None or kind.audience is None:
             return
-        if kind.audience.grants is not None:
-            for grant in kind.audience.grants(observed.values):
-                yield key, admitted(grant, observed.id, observed.within)
+        for grant in own_grants(kind.audience, observed.values, part_of(kind, observed)):
+            yield key, admitted(grant, observed.id, observed.within)
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
             for opener in self._openers[kind.name]:
                 if (opener, observed.id) not in self.complete:
@@ -157,7 +170,7 @@ class Audiences:
         if observed is None or kind.audience is None:
             return
         whole = part_of(kind, observed)
-        if whole is not None:
+        if whole is not None and asks(kind.audience, observed.values):
             yield whole
         yield from self._showing.get(key, ())
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
@@ -176,7 +189,7 @@ class Audiences:
 
     def _passed(self, access: Access, key: Key, source: Key) -> Access:
         """The readers of a source as readers of the object, narrowed by its condition."""
-        changes: dict[str, Any] = {"who": access.through, "through": ""} if access.through else {}
+        changes: dict[str, Any] = {}
         conditional = access.conditional and not (source in self._opening.get(key, ()) and self._unconditional(key))
         if conditional != access.conditional:
             changes["conditional"] = conditional
@@ -194,6 +207,19 @@ class Audiences:
         if audience is None or audience.unconditional is None or observed is None:
             return False
         return audience.unconditional(observed.values)
+
+
+def asks(audience: Audience, values: Mapping[str, Any]) -> bool:
+    """Whether what an object is part of decides who can read it, beside its own fields."""
+    return audience.asks is None or audience.asks(values)
+
+
+def own_grants(audience: Audience, values: Mapping[str, Any], whole: Key | None) -> Iterator[Grant]:
+    """The readers that an object admits by itself. `whole`: what it is part of, None for nothing."""
+    if audience.grants is not None:
+        yield from audience.grants(values)
+    if whole is None and asks(audience, values):
+        yield from audience.at_top
 
 
 def part_of(kind: Kind, observed: Observed) -> Key | None:

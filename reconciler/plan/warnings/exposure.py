@@ -24,7 +24,7 @@ from reconciler.model.desired import Looser
 from reconciler.model.policies import PLAN
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow
 from reconciler.plan.audience.openings import Opening
-from reconciler.plan.audience.readers import Access, Objects
+from reconciler.plan.audience.readers import Access, Objects, folded
 from reconciler.plan.changes import Names, is_protected, named
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
@@ -177,7 +177,10 @@ def _line(
 def lost_readers(disclosed: Disclosure, before: Objects) -> dict[Address, tuple[str, ...]]:
     """The objects that remain and lose readers, with these as people read them. `before`: the objects before the plan."""
     lost: dict[Address, tuple[str, ...]] = {}
+    by_object: dict[Key, dict[Access, tuple[Access, ...]]] = defaultdict(dict)
     for key, access, left in disclosed.closings:
+        by_object[key][access] = left
+    for key, access, left in ((key, shown, some[access]) for key, some in by_object.items() for shown, access in folded(some).items()):
         # Who may still read it but no longer change it is named by the level.
         narrower = [reader_text(before, disclosed.called, key, other) for other in left if other.conditions != access.conditions]
         whole = access if narrower else replace(access, conditions=frozenset())

@@ -29,7 +29,7 @@ def tree() -> Tree:
         "content": [
             {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True},
             *({"space": key, "title": key.title(), "defaultLevel": "guest"} for key in ("guide", "pro", "press", "salaries")),
-            {"collection": "team", "title": "Team", "defaultLevel": "read", "content": [{"space": "notes", "title": "Notes"}]},
+            {"collection": "team", "title": "Team", "defaultLevel": "read", "content": [{"space": "notes", "title": "Notes", "defaultLevel": "inherit"}]},
         ],
         "sites": {
             "docs": {
@@ -296,6 +296,7 @@ def test_what_contains_an_object_is_read_too(tmp_path: Path) -> None:
     applied(org, tree())
     created = org.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Theirs"})
     org.call("PATCH", f"/collections/{created['id']}", {"defaultLevel": "read"})
+    org.call("PATCH", f"/spaces/{org.id('acme/space/salaries')}", {"defaultLevel": "inherit"})
     org.call("POST", f"/spaces/{org.id('acme/space/salaries')}/move", {"parent": created["id"]})
     plan = planned(org, tree(), must_not({"role": "read"}, "acme/space/salaries"), must_not({"role": "guest"}, "acme/space/salaries"))
     assert plan.violations == ()
