@@ -41,6 +41,7 @@ from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
 from reconciler.model.desired import IGNORE
 from reconciler.plan.audience.barriers import opens
+from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key, content_kinds
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
@@ -330,7 +331,8 @@ class Preconditions:
             return
         # Fields that this run itself may be changing at this moment (`loose`) prove nothing about other people.
         names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
-        if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
+        world = Audiences(self.kinds, self.expected.simulation.objects, complete=())
+        if opens(world, key, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
             changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
             differences = (difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
             says = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {'; '.join(differences)}"
@@ -347,7 +349,9 @@ class Preconditions:
             says = f"could not be read again: {failed.reason}" if failed is not None else "no longer exists"
             self._relied_changed[key] = f"{kind.name} {title(expected)!r}, on which this relies, {says}"
             return
-        if scarce is not None and observed.values.get(scarce.name) != expected.values.get(scarce.name):
+        if not kind.is_active(observed.values):
+            self._relied_changed[key] = f"{kind.name} {title(expected)!r}, on which this relies, was disabled"
+        elif scarce is not None and observed.values.get(scarce.name) != expected.values.get(scarce.name):
             changed = difference_text(scarce, expected.values.get(scarce.name), observed.values.get(scarce.name))
             self._relied_changed[key] = f"of {kind.name} {title(expected)!r}, on which this relies, {changed}"
         if key not in self._addresses:

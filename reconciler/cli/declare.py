@@ -72,10 +72,10 @@ def url_patterns(ctx: click.Context, param: click.Parameter, values: tuple[str, 
     return values
 
 
-def address(ctx: click.Context, param: click.Parameter, value: str) -> Address:
-    """An address."""
+def address(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """An address; None for an option that is not given."""
     try:
-        return Address.parse(value)
+        return None if value is None else Address.parse(value)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx=ctx, param=param) from None
 

@@ -187,7 +187,7 @@ def assembled(
     desired = Desired(
         project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect, moved=moved,
         removed=read_removed(kinds, tops.removed, items, moved, problems, chosen=overlay is not None),
-        written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(keys),
+        written=frozenset(tree.items.written), guards=guards, lister=lister, read_people=settings.read_people, rule_lines=rule_lines(keys),
         patches=tuple(patches.read), excluded=excluded,
         generated={
             item.address: Generation(each.at, each.value, each.element, each.place)

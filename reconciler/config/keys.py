@@ -155,6 +155,14 @@ SERVICE: Final = Key(
             names="person",
         ),
         Key("timeout", "Seconds for one request, including retries.", form="number", default=TIMEOUT_DEFAULT, above=True),
+        Key(
+            "readPeople",
+            "Read what each member may do, and the teams that they are in.",
+            form="flag",
+            default=False,
+            more="One or two requests a member. Tests of a `member` or a `team` read it without this. "
+            "See [Single people](../access.md#single-people).",
+        ),
     ),
 )
 

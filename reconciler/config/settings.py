@@ -55,6 +55,7 @@ class ProjectSettings:
     sandbox: Path | None = None
     # The e-mail of the token's owner.
     member: str | None = None
+    read_people: bool = False
     # Seconds for one request.
     timeout: float = TIMEOUT_DEFAULT
     # A URL; the path of SQLite is absolute.
@@ -326,6 +327,7 @@ def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
         base_url=values["service_base_url"],
         sandbox=root / values["service_sandbox"] if values["service_sandbox"] is not None else None,
         member=values["service_member"],
+        read_people=bool(values["service_read_people"]),
         timeout=values["service_timeout"],
         state=_state(values["state"], root),
         state_in_yaml=STATE in top.entries,

@@ -70,6 +70,16 @@ def visitor_condition(values: Mapping[str, Any]) -> str | None:
     return condition if isinstance(condition, str) and not excludes_nobody(condition) else None
 
 
+def is_shown(values: Mapping[str, Any]) -> bool:
+    """Whether readers of a site are shown a part of it: a draft is shown to nobody."""
+    return values.get("draft") is not True
+
+
+def is_hidden(values: Mapping[str, Any]) -> bool:
+    """Whether a part of a site is left out of its navigation: who knows its URL can read it all the same."""
+    return values.get("hidden") is True
+
+
 READERS: Final = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
 """The readers that a `visibility` admits; of the other values, `share-link` admits through its links, and the rest only members."""
 

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import ROLES, Email, MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Exposes, Keyed, Listing, One, Permission, Resource, Verbs, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    Exposes,
+    Keyed,
+    Listing,
+    One,
+    Permission,
+    PersonalList,
+    Resource,
+    Verbs,
+    field,
+    output,
+    within,
+)
 
 
 class Member(
@@ -14,6 +29,11 @@ class Member(
     # People are invited and removed by people: a file that omits somebody says nothing about them.
     prune="none",
     undeclared=True,
+    inactive="disabled",
+    personal=(
+        PersonalList("space", "/orgs/{organization}/members/{id}/spaces", item="space", level="permission"),
+        PersonalList("team", "/orgs/{organization}/members/{id}/teams", item="team", level="member.role", number="teams"),
+    ),
     access="may sign in to the organization",
     # A member's id is the user's, which is the same in every organization.
     local_ids=True,
@@ -36,5 +56,9 @@ class Member(
         scarce="admin",
         exposes=Exposes("may do everything in the organization", ("admin",), grades=ROLES),
     )
+    # A disabled member can do nothing: neither an admin who counts nor a reader.
+    disabled = output()
+    # How many teams they are in.
+    teams = output()
     # The endpoint only enrolls; nothing takes a member out of single sign-on.
     sso: bool = field("Add the member to single sign-on. Nobody can be taken out of it.", on="enroll", one_way=True, usual=False)

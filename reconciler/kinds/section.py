@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from reconciler.kinds._values import BLANK_IS_NULL, CONDITION, Condition, Icon, Path, path_of_title, slug, visitor_condition
+from reconciler.kinds._values import (
+    BLANK_IS_NULL,
+    CONDITION,
+    Condition,
+    Icon,
+    Path,
+    is_hidden,
+    is_shown,
+    path_of_title,
+    slug,
+    visitor_condition,
+)
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -22,6 +33,7 @@ from reconciler.resource import (
     field,
     first,
     member_of,
+    output,
     within,
 )
 
@@ -33,7 +45,13 @@ class Section(
     object="site-section",
     published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
-    audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("site",)),
+    audience=Audience(
+        gates=("condition", "draft", "hidden"),
+        condition=visitor_condition,
+        inherits=("site",),
+        asks=is_shown,
+        unlisted=is_hidden,
+    ),
 ):
     """A part of a site, shown as a tab; its variants are site spaces."""
 
@@ -76,4 +94,7 @@ class Section(
     )
     description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("A one-line description.", on="update", clear=True)
     condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)
+    # The reference has no request that changes them; the service of autumn 2026 shows them.
+    draft = output()
+    hidden = output()
     defaultSiteSpace = choice("site-space", flag="default", on="update")

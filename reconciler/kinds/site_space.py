@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, slug, visitor_condition
+from reconciler.kinds._values import CONDITION, Condition, Path, is_hidden, is_shown, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -23,6 +23,7 @@ from reconciler.resource import (
     Verbs,
     field,
     inside,
+    output,
     within,
 )
 
@@ -34,7 +35,14 @@ class SiteSpace(
     replaceable=True,
     published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
-    audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("section", "site"), shows=("space",)),
+    audience=Audience(
+        gates=("condition", "draft", "hidden"),
+        condition=visitor_condition,
+        inherits=("section", "site"),
+        asks=is_shown,
+        unlisted=is_hidden,
+        shows=("space",),
+    ),
 ):
     """A space in a site."""
 
@@ -71,3 +79,6 @@ class SiteSpace(
         address="segment",
     )
     condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)
+    # The reference has no request that changes them; the service of autumn 2026 shows them.
+    draft = output()
+    hidden = output()

@@ -64,7 +64,8 @@ class Actual:
     proven by id not to exist. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among
     the objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in seconds of
     the client's monotonic clock; None where it is not known. `within_reach`: the ids of all roots of a kind that the token reaches, where
-    they were read because none of the declared roots exists.
+    they were read because none of the declared roots exists. `personal`: what a person, by (kind, id), was asked about and may do: by kind
+    and id of what they reach, their level there; a kind that is missing was not read. `personal_failures`: why, where it could not be.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
@@ -75,6 +76,8 @@ class Actual:
     read_at: float | None = None
     elsewhere: Mapping[tuple[str, str], str] = field(default_factory=dict)
     within_reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    personal: Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    personal_failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""

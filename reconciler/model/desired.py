@@ -24,19 +24,23 @@ class ReaderSort(StrEnum):
     LINK = "link"
     CLAIMS = "claims"
     ROLE = "role"
+    MEMBER = "member"
+    TEAM = "team"
 
 
 @dataclass(frozen=True)
 class NamedReader:
     """An example of a reader, who has the given properties and no others.
 
-    `link`: the address of the share link that they hold. `claims`: those with which they signed in. `role`: as a member.
+    `link`: the address of the share link that they hold. `claims`: those with which they signed in. `role`: as a member. `person`: the
+    address of a member, or of a team, all of whose members are meant.
     """
 
     sort: ReaderSort
     link: Address | None = None
     claims: Mapping[str, Any] = field(default_factory=dict)
     role: str = ""
+    person: Address | None = None
 
     def __str__(self) -> str:
         """`anyone`, `link acme/site/docs/share-link/partners`, `claims plan=pro`, `role guest`."""
@@ -47,6 +51,8 @@ class NamedReader:
                 return f"{self.sort} {','.join(f'{name}={_shown(value)}' for name, value in sorted(self.claims.items())) or 'none'}"
             case ReaderSort.ROLE:
                 return f"{self.sort} {self.role}"
+            case ReaderSort.MEMBER | ReaderSort.TEAM:
+                return f"{self.sort} {self.person}"
             case _:
                 return str(self.sort)
 
@@ -65,6 +71,10 @@ class NamedReader:
                 return f"a visitor with {named}" if named else "a signed-in visitor"
             case ReaderSort.ROLE:
                 return f"a member with the role {self.role}"
+            case ReaderSort.MEMBER:
+                return self.person.key if self.person is not None else ""
+            case ReaderSort.TEAM:
+                return f"a member of {self.person}"
 
 
 def _shown(value: Any) -> str:
@@ -354,6 +364,7 @@ class Desired:
     guards: Guards = Guards()
     # The member who owns the token and reaches everything, where the project names one.
     lister: Address | None = None
+    read_people: bool = False
     # The lines of the rules by dotted name (`guards.maxDelete.percent`, `prune.team`); ``: the start of the file, for rules not written.
     rule_lines: Mapping[str, Source] = field(default_factory=dict)
     # What `forEach` generates, and the contents of that.

@@ -13,14 +13,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from reconciler.address import bare
 from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
-from reconciler.resource import Kind, Kinds, Lookup, placeholders
+from reconciler.resource import Kind, Kinds, Lookup, PersonalList, placeholders
+from reconciler.resource.open_work import at
+from reconciler.text.names import a
 
 Key = tuple[str, str]
 """An object: its kind and its id."""
@@ -43,7 +47,7 @@ async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[
 async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = ()) -> Actual:
     """The reading, with the sources of access of these objects, and these lists. What cannot be read is in `unknown`."""
     leading = _Leading(reader, kinds, actual)
-    tasks = [task for key in sorted(questions) for task in leading.showing(key)]
+    tasks = [task for key in sorted(questions) for task in (*leading.showing(key), *leading.reached(key))]
     await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
     await asyncio.gather(*(task for key in sorted(lists) for task in leading.originals(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
@@ -60,6 +64,8 @@ class _Leading(Readings):
         self._objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
         self._date = actual.date
         self._found: list[Observed] = []
+        self._personal: dict[Key, dict[str, dict[str, str]]] = {}
+        self._personal_failures: dict[Key, str] = {}
         self._answers: dict[Key, set[Key]] = {}  # which lists must have ended before it is known what shows an object
 
     def merged(self) -> Actual:
@@ -68,7 +74,15 @@ class _Leading(Readings):
         unknown = (*self.before.unknown, *(failure for failure in now.unknown if failure not in self.before.unknown))
         complete = self.before.complete | now.complete
         complete |= {answer for answer, lists in self._answers.items() if lists <= complete}
-        return replace(self.before, objects=now.objects, complete=complete, unknown=unknown, date=now.date)
+        return replace(
+            self.before,
+            objects=now.objects,
+            complete=complete,
+            unknown=unknown,
+            date=now.date,
+            personal={**self.before.personal, **self._personal},
+            personal_failures={**self.before.personal_failures, **self._personal_failures},
+        )
 
     def showing(self, key: Key) -> Iterator[Awaitable[None]]:
         """The readings that find what contains objects that show this one."""
@@ -95,6 +109,41 @@ class _Leading(Readings):
         if pages.complete:
             showing = [inner.name for inner in self.kinds.below(kind.name) if inner.audience is not None and inner.audience.shows]
             self._answers[kind.name, shown.id] = {(name, id) for name in showing for id in outer}
+
+    def reached(self, key: Key) -> Iterator[Awaitable[None]]:
+        """The lists of what a person may do."""
+        person = self.before.find(*key)
+        kind = self.kinds[key[0]]
+        for reading in kind.personal:
+            # Who may do everything everywhere needs no list of where.
+            everywhere = person is not None and kind.holds_scarce(person.values) and self.kinds[reading.kind].audience is not None
+            if person is not None and not everywhere:
+                yield self._reach(person, reading)
+
+    async def _reach(self, person: Observed, reading: PersonalList) -> None:
+        levels = self._personal.setdefault(person.key, {})
+        if reading.number and person.values.get(reading.number) == 0:
+            levels[reading.kind] = {}
+            return
+        path = encode(reading.path, {**person.within, "id": bare(person.id)})
+        try:
+            pages = await self.reader.list(path, key=lambda item: str((item.get(reading.item) or {}).get("id")))
+        except ServiceError as error:
+            self._failed(error)
+            self._personal_failures[person.key] = error.message
+            return
+        found: dict[str, str] = {}
+        for item in pages.items:
+            raw: Mapping[str, Any] = item.get(reading.item) or {}
+            level = at(item, reading.level)
+            if not is_kind(self.kinds[reading.kind], raw) or not isinstance(level, str):
+                self._personal_failures[person.key] = f"GET {path} answered something that is not {a(reading.kind)} with a level"
+                return
+            found[self.kinds[reading.kind].own_id(raw)] = level
+        if pages.complete:
+            levels[reading.kind] = found
+        else:
+            self._personal_failures[person.key] = f"GET {path} is incomplete"
 
     def whole(self, key: Key) -> Iterator[Awaitable[None]]:
         """The list of a kind in one object."""
@@ -149,5 +198,4 @@ def reaching(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
 
 def reaches_all(kinds: Kinds, person: Observed) -> bool:
     """Whether a person holds such a value."""
-    scarce = kinds[person.kind].scarce
-    return scarce is not None and person.values.get(scarce.name) == scarce.body(scarce.scarce)
+    return kinds[person.kind].holds_scarce(person.values)

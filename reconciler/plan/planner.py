@@ -14,6 +14,7 @@ from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, 
 from reconciler.model.variants import SiteUrls, Variant
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure
+from reconciler.plan.audience.people import unasked
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.changes import (
     Names,
@@ -157,7 +158,10 @@ def plan(
             *unmanaged_cascades(world, removals, decisions.rearrangements),
         ),
         steps=disclosed.steps,
-        questions=disclosed.questions | results.questions | shown_where(world, drafts, before),
+        questions=disclosed.questions
+        | results.questions
+        | shown_where(world, drafts, before)
+        | (unasked(kinds, before) if desired.read_people else frozenset()),
         lists=results.lists | disclosed.lists | decisions.lists | schemas | unread_openers(kinds, before, urls),
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=tuple(failure for failure in world.actual.unknown if (failure.kind, failure.scope) not in schemas),

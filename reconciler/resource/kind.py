@@ -15,7 +15,7 @@ from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
-from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
+from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, PersonalList, Reading, Sighting, Verb
 from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.values import UNSET
 
@@ -67,6 +67,10 @@ class Kind:
     prune: str = "owned"
     # whether a reference may name one that is not declared
     undeclared: bool = False
+    # the output that is true while a person can do nothing; "" if there is none
+    inactive: str = ""
+    # what shows what a person may do, beside what everybody with their role may do
+    personal: tuple[PersonalList, ...] = ()
     # when the last object is in use, so that it cannot be deleted; None if never
     needed: Needed | None = None
     # the protection that a delete removes, as the end of a sentence; "" if none
@@ -237,6 +241,15 @@ class Kind:
     def scarce(self) -> Field | None:
         """The field with a value that a minimum of objects must always have."""
         return next((f for f in self.fields.values() if f.scarce is not None), None)
+
+    def is_active(self, values: Mapping[str, Any]) -> bool:
+        """Whether a person with these values can do anything."""
+        return not self.inactive or values.get(self.inactive) is not True
+
+    def holds_scarce(self, values: Mapping[str, Any]) -> bool:
+        """Whether an object with these values counts as one that has the value which some must always keep."""
+        scarce = self.scarce
+        return scarce is not None and self.is_active(values) and values.get(scarce.name) == scarce.body(scarce.scarce)
 
     @cached_property
     def seed(self) -> Field | None:

@@ -94,6 +94,20 @@ class Lookup(NamedTuple):
         return self.by
 
 
+class PersonalList(NamedTuple):
+    """The objects of a kind that one person reaches, each with what they may do there; read only where a plan must know it.
+
+    `item`: the key of the object in each item. `level`: a dotted path to the level in an item. `number`: the field of the person with the
+    number of these objects, "" where it shows none: with 0 nothing needs to be read.
+    """
+
+    kind: str
+    path: str
+    item: str
+    level: str
+    number: str = ""
+
+
 Reading = Listing | Sighting | One | Lookup
 
 

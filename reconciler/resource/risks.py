@@ -73,7 +73,7 @@ class Audience(NamedTuple):
     `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the
     condition that a visitor must meet, None where every visitor may. `inherits`: fields that name the object that this one is part of;
     readers of the first of these that is set can read this object. `asks`: whether they can; where not, its own fields decide. `at_top`:
-    the readers of an object that asks and is part of nothing. `shows`: fields that name an object; readers of this one can read that one.
+    the readers of an object that asks and is part of nothing. `unlisted`: whether only who knows the URL reads it of all who can. `shows`: fields that name an object; readers of this one can read that one.
     `opens`: the kind of the container that readers of this object can read too, if the container's `admits` says so. `unread`: the class of
     readers that an object may admit if the object could not be read. `unconditional`: whether readers who come through an object that
     `opens` this one meet no conditions anywhere in it. `closed`: why its fields admit nobody of a class, as the end of a sentence that
@@ -86,6 +86,7 @@ class Audience(NamedTuple):
     inherits: tuple[str, ...] = ()
     asks: Callable[[Values], bool] | None = None
     at_top: tuple[Grant, ...] = ()
+    unlisted: Callable[[Values], bool] | None = None
     shows: tuple[str, ...] = ()
     opens: str | None = None
     unread: str = ANYONE

@@ -641,8 +641,18 @@ WORLD: Tree = {
         {"space": "salaries", "title": "Salaries"},
         {"space": "plans", "title": "Plans"},
         {"collection": "shut", "title": "Shut", "content": [{"space": "secret", "title": "Secret"}]},
-        {"collection": "readers", "title": "Readers", "defaultLevel": "read", "content": [{"space": "guide", "title": "Guide", "defaultLevel": "inherit"}]},
-        {"collection": "editors", "title": "Editors", "defaultLevel": "edit", "content": [{"space": "draft", "title": "Draft", "defaultLevel": "inherit"}]},
+        {
+            "collection": "readers",
+            "title": "Readers",
+            "defaultLevel": "read",
+            "content": [{"space": "guide", "title": "Guide", "defaultLevel": "inherit"}],
+        },
+        {
+            "collection": "editors",
+            "title": "Editors",
+            "defaultLevel": "edit",
+            "content": [{"space": "draft", "title": "Draft", "defaultLevel": "inherit"}],
+        },
     ],
     "saml": {
         "okta": {

@@ -14,6 +14,7 @@ class ReaderData(t.Record):
     level: Annotated[t.Text, t.doc("What they may do: read, comment, edit, review, create, admin; empty where it is not known.")]
     path: Annotated[t.Items[t.Text], t.doc("The way to the object, from it to what admits them.")]
     doubt: Annotated[t.Text, t.doc("Why it cannot be decided whether they are a reader; empty where it can.")]
+    reason: Annotated[t.Text, t.doc("With --who, why a person can read it: their role, or that they were given access; empty otherwise.")]
 
 
 class ReviewedData(t.Record):

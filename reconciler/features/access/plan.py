@@ -20,6 +20,7 @@ from reconciler.features.access.review import UNREAD, AskedWorld, NeededReadings
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
+from reconciler.plan.audience.people import GRANTED, PersonalAccess, unasked
 from reconciler.plan.audience.readers import Audiences, Objects
 from reconciler.plan.checks import CheckResults
 from reconciler.plan.containment import Key, copied
@@ -36,8 +37,7 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
     kinds, desired, actual = world.kinds, world.desired, world.actual
     if not desired.access:
         return CheckResults()
-    about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}
-    sides = _sides(kinds, actual, ids, disclosed, about)
+    sides = _sides(kinds, actual, ids, disclosed, [pair for test in desired.access for pair in test.asks])
     misses = [miss for test in desired.access for miss in _misses(kinds, sides, test)]
     mended = [miss for miss in misses if miss.when is When.MENDED]
     violations = []
@@ -101,14 +101,14 @@ def unmet(
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:
         return violations, unread
-    sides = _sides(kinds, actual, ids, Disclosure(()), {address for _, _, address in asked})
+    sides = _sides(kinds, actual, ids, Disclosure(()), [(demand, address) for _, demand, address in asked])
     for test, demand, address in asked:
         look = sides.before if demand.sees else sides.spread_before
         key = (kinds.of(address).name, ids[address])
         verdict = look.verdict(demand.reader, key)
         if verdict.sees is (Sees.YES if demand.sees else Sees.NO):
             continue
-        if verdict.sees is Sees.UNDECIDED and UNREAD in verdict.doubt:
+        if verdict.sees is Sees.UNDECIDED and (UNREAD in verdict.doubt or verdict.doubt == GRANTED):
             unread[address] = f"whether {demand.reader.says} can read it is not known: {verdict.doubt}"
         else:
             miss = Miss(test, demand, address, When.TODAY, verdict, look, key)
@@ -231,8 +231,10 @@ class Sides:
     needed: NeededReadings
 
 
-def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, about: Collection[Address]) -> Sides:
-    """The worlds before and after a plan. `ids`: of every address before the plan. `about`: the addresses to ask about."""
+def _sides(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, asked: Collection[tuple[Demand, Address]]
+) -> Sides:
+    """The worlds before and after a plan. `ids`: of every address before the plan. `asked`: what to ask about which addresses."""
     worlds, now = disclosed.worlds, actual.objects
     before = after = _with_copies(kinds, now, actual.complete, copied(kinds, now))
     called, later = disclosed.called, ids
@@ -240,9 +242,15 @@ def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: 
         after, later = _with_copies(kinds, worlds.served, worlds.after.complete, _copies(worlds)), worlds.ids
     else:
         called = caller(kinds, kinds.addresses(ids), now, now)
-    keys = {key for known in (ids, later) for address in about if (key := _key(kinds, known, address)) is not None}
+    keys = {key for known in (ids, later) for _, address in asked if (key := _key(kinds, known, address)) is not None}
     need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
-    looks = [AskedWorld(audiences, known, frozenset(need.unread)) for some, known in ((before, ids), (after, later)) for audiences in some]
+    looks = [
+        AskedWorld(audiences, known, frozenset(need.unread), PersonalAccess(kinds, some[0], before[0], actual))
+        for some, known in ((before, ids), (after, later))
+        for audiences in some
+    ]
+    if any(demand.reader.person is not None for demand, _ in asked):
+        need.questions |= unasked(kinds, actual)
     windows: dict[Key, list[ReaderWindow]] = {}
     for window in disclosed.windows:
         windows.setdefault(window.key, []).append(window)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
+from reconciler.address import Address
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import UsageError
@@ -16,20 +18,28 @@ from reconciler.resource import Kinds
 from reconciler.run.opened import Run
 from reconciler.run.stages import Planned
 
-FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
+FORMS: Final = "anyone, agent, link=KEY, role=ROLE, member=E-MAIL, team=KEY or claims=NAME=VALUE[,NAME=VALUE]"
 
 
-def access_of(run: Run, readers: Sequence[str] = ()) -> Review:
+def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = None) -> Review:
     """Who can read what, found with GET requests. `readers`: only these, as texts such as `role=guest`; all classes of readers where none
-    is given. Raises `UsageError` before anything is asked."""
-    named = [_named(text, run.plain, run.project.desired) for text in readers]
+    is given. `about`: one object, with everybody who can read it by name. Raises `UsageError`, for a reader before anything is asked."""
+    desired = run.project.desired
+    named = [_named(text, run.plain, desired) for text in readers]
     run.warn_unseen()
-    return reviewed(run.plan(everything=True, pages=False), named)
+    if about is not None or any(reader.person is not None for reader in named):
+        desired = replace(desired, read_people=True)
+    planned = run.plan(everything=True, pages=False, desired=desired)
+    try:
+        return reviewed(planned, named, about)
+    except KeyError:
+        hint = "reconciler access shows everything that has readers."
+        raise UsageError(f"--who {about}: nothing with readers has this address", id="RC-unknown-address", hint=hint) from None
 
 
-def reviewed(planned: Planned, named: Sequence[NamedReader] = ()) -> Review:
-    """Who can read what before and after a plan that was made from every list."""
-    return review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named)
+def reviewed(planned: Planned, named: Sequence[NamedReader] = (), about: Address | None = None) -> Review:
+    """Who can read what before and after a plan that was made from every list. See `review`."""
+    return review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named, about)
 
 
 def _named(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

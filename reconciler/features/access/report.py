@@ -28,7 +28,12 @@ from reconciler.text.names import utc_text
 # An empty cell could also mean that nobody looked.
 ADMINS: Final = "admins only"
 NONE: Final = "none of them"  # of the readers of --as
-REMARK: Final = "Admins can read everything. What single people and teams were granted is not shown."
+FEW: Final = 3  # admins that are named
+REMARK: Final = "Admins can read everything."
+UNREAD: Final = (
+    "So may whoever was given access one by one: that was not read of {}. reconciler access --who ADDRESS reads it, and so does "
+    "service.readPeople."
+)
 NOTHING: Final = "does not exist"
 SAME: Final = "the same"
 READ: Final = "read"
@@ -51,7 +56,8 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     entries = gathered([*_violated(review), *_readable(review)], SECTIONS, full=full, more=more)
     nothing = SheetLine(Style.DIM, " ", "", "Nothing that has readers was found.")
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
-    remark = () if review.readers or not review.rows else (REMARK,)
+    unasked = f" {UNREAD.format(count(review.unasked, 'member'))}" if review.unasked else ""
+    remark = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
     asked = (f"Asked for: {', '.join(review.readers)}.",) if review.readers else ()
     return Sheet(
         "access",
@@ -60,7 +66,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
         summary(review),
         entries or [SheetEntry(review.project, "", [nothing])],
         (*asked, *unread, *remark),
-        tables=[_table(review), _counts(review)] if review.rows else (),
+        tables=[_people(review)] if review.about else [_table(review), _counts(review)] if review.rows else (),
     )
 
 
@@ -103,7 +109,8 @@ def _cells(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -
     for (form, level, doubt), same in alike.items():
         links = " or ".join(sorted(link_name(line.via, row) for line in same if line.via is not None))
         paths = dict.fromkeys(f"by {' -> '.join(line.path)}" for line in same if len(line.path) > 1)
-        cells.append(TableCell(reader_text(form.replace(LINK, links), level, doubt), _style(form), tuple(paths)))
+        reason = f", {same[0].reason}" if same[0].reason else ""
+        cells.append(TableCell(reader_text(form.replace(LINK, links), level, doubt) + reason, _style(form), tuple(paths)))
     return cells or [_said(NOTHING if lines is None else nobody(review))]
 
 
@@ -117,7 +124,8 @@ def _style(reader: str) -> Style:
 
 def nobody(review: Review) -> str:
     """What a review says of an object without readers."""
-    return NONE if review.readers else ADMINS
+    named = f": {', '.join(review.admins)}" if 0 < len(review.admins) <= FEW else ""
+    return NONE if review.readers else f"{ADMINS}{named}"
 
 
 def link_name(via: Address, row: ReviewRow) -> str:
@@ -183,6 +191,23 @@ def _table(review: Review) -> SheetTable:
         return [[name], _cells(row.before, row, review), after][: len(columns)]
 
     return SheetTable("Every object", columns, [TableGroup(title, [row(*pair) for pair in rows]) for title, rows in branches(review.rows)])
+
+
+def _people(review: Review) -> SheetTable:
+    """Everybody who can read one object, now and after the plan."""
+    columns = ("who", "may now", "after the plan", "because") if review.steps else ("who", "may", "because")
+    (row,) = review.rows
+    sides = [{line.reader: line for line in lines or ()} for lines in ((row.before, row.after) if review.steps else (row.before,))]
+
+    def cells(name: str) -> list[list[TableCell]]:
+        lines = [side.get(name) for side in sides]
+        line = next(line for line in reversed(lines) if line is not None)
+        why = [line.reason, *([f"by {' -> '.join(line.path)}"] if len(line.path) > 1 else [])]
+        may = [_said("no") if at is None else TableCell(f"perhaps: {at.doubt}" if at.doubt and not at.level else at.level) for at in lines]
+        return [[TableCell(name, Style.HEAD)], *([cell] for cell in may), [TableCell(", ".join(filter(None, why)))]]
+
+    people = dict.fromkeys(name for side in sides for name in side)
+    return SheetTable(f"Who can read {row.address}", columns, [TableGroup("", [cells(name) for name in people])])
 
 
 def _counts(review: Review) -> SheetTable:

@@ -4,8 +4,8 @@ In: what was read, a plan of it, and the readers that the audience model gives a
 named reader: yes, no, or not to be decided; and a row for each object that has readers, managed or not, with its readers and the path by
 which each of them reaches it.
 
-A named reader has the properties that the test states and no others: `anyone` has no claims, and a member has no grants of their own,
-because the service does not show those.
+A named reader has the properties that the test states and no others: `anyone` has no claims, and a member with a role was given nothing of
+their own. Somebody who is named is asked about as they are (`plan.audience.people`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, NamedReader, Plan, ReaderSort, State, Unknown, Violation
+from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
+from reconciler.plan.audience.people import PersonalAccess, people_of, role_of, unasked
 from reconciler.plan.audience.readers import Access, Audiences, folded, order, part_of
 from reconciler.plan.containment import Key, containers, reached
 from reconciler.plan.matching.match import identify
@@ -34,6 +35,7 @@ from reconciler.resource.risks import (
     ANYONE_WITH_THE_URL,
     BY_ROLE,
     EACH_BY_ROLE,
+    GUEST,
     LEVELS,
     LINK_HOLDERS,
     MEMBERS,
@@ -81,11 +83,13 @@ WHO_KNOWS: Final = "whoever knows the URL can read it"
 
 @dataclass(eq=False)
 class AskedWorld:
-    """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read."""
+    """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read. `personal`:
+    what single people may do in it; None where nobody is asked about by name."""
 
     audiences: Audiences
     ids: Mapping[Address, str]
     unread: frozenset[Key] = frozenset()
+    personal: PersonalAccess | None = None
     _known: dict[tuple[str, frozenset[Access]], ReaderVerdict] = field(default_factory=dict)
 
     def exists(self, key: Key | None) -> bool:
@@ -96,6 +100,8 @@ class AskedWorld:
         """Whether the reader sees the object; nobody sees what does not exist."""
         if key is None or not self.exists(key):
             return NOBODY
+        if reader.person is not None:
+            return self._by_name(reader, key)
         if reader.sort is ReaderSort.ROLE and reader.role == ADMIN:
             return ReaderVerdict(Sees.YES, _ADMINS)
         accesses = self.audiences.of(key)
@@ -105,6 +111,44 @@ class AskedWorld:
         if known.sees is Sees.NO and key in self.unread_ways:
             return ReaderVerdict(Sees.UNDECIDED, None, UNREAD)
         return known
+
+    def _by_name(self, reader: NamedReader, key: Key) -> ReaderVerdict:
+        """Whether a member sees the object; of a team, whether all its members do (yes) or none of them (no)."""
+        people, doubt = self.meant(reader)
+        verdicts = {person.id: self.of_person(person, key) for person in people}
+        if not verdicts and not doubt:  # nobody is asked about: whoever is no member reads what anybody reads
+            return self.verdict(NamedReader(ReaderSort.ANYONE), key)
+        doubtful = [verdict for verdict in verdicts.values() if verdict.sees is Sees.UNDECIDED]
+        if doubt or doubtful:
+            return ReaderVerdict(Sees.UNDECIDED, None, doubt or doubtful[0].doubt)
+        if len({verdict.sees for verdict in verdicts.values()}) > 1:
+            able = sum(verdict.sees is Sees.YES for verdict in verdicts.values())
+            return ReaderVerdict(Sees.UNDECIDED, None, f"{able} of its {len(verdicts)} members can")
+        return best(verdicts.values())
+
+    def meant(self, reader: NamedReader) -> tuple[list[Observed], str]:
+        """The people that a reader stands for; and why these are not known, "" where they are."""
+        assert self.personal is not None
+        assert reader.person is not None
+        return people_meant(self.personal.kinds, self.personal.actual, self.ids, reader)
+
+    def of_person(self, person: Observed, key: Key) -> ReaderVerdict:
+        """Whether one person sees the object: as anybody does, as a member, or through a copy."""
+        assert self.personal is not None
+        as_anybody = [
+            self._of(AS_ANYBODY, access)
+            for access in sorted(self.audiences.of(key), key=order)
+            if access.who != MEMBERS and access.who not in BY_ROLE
+        ]
+        verdict = best(as_anybody)
+        for at in sorted(reached([key], lambda at: self.audiences.copies.get(at, ()))):
+            level = self.personal.of(person, at)
+            if level.least >= 0:
+                given = Access(ADMINS if level.access is None and not level.granted else GIVEN, level.least)
+                verdict = best([verdict, ReaderVerdict(Sees.YES, given if level.granted or level.access is None else level.access)])
+            elif level.most >= 0:
+                verdict = best([verdict, ReaderVerdict(Sees.UNDECIDED, None, level.doubt)])
+        return ReaderVerdict(Sees.UNDECIDED, None, UNREAD) if verdict.sees is Sees.NO and key in self.unread_ways else verdict
 
     def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
         """The objects on the path to an object that do not admit the reader, each with the reason."""
@@ -169,7 +213,31 @@ def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
     return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
 
 
-_ADMINS: Final = Access("admins", LEVELS.index(ADMIN))
+ADMINS: Final = "admins"
+GIVEN: Final = "given one by one"
+_ADMINS: Final = Access(ADMINS, LEVELS.index(ADMIN))
+AS_ANYBODY: Final = NamedReader(ReaderSort.ROLE, role=GUEST)
+
+
+def people_meant(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], reader: NamedReader) -> tuple[list[Observed], str]:
+    """The people that a reader stands for, those who can do nothing too; and why these are not known, "" where they are."""
+    address = reader.person
+    if address is None:
+        return [], ""
+    outer = ids.get(address.container) if address.container is not None else None
+    everybody = [person for kind in kinds.values() if kind.personal for person in actual.objects.get(kind.name, {}).values()]
+    inside = [person for person in everybody if person.within.get(kinds[person.kind].within or "") == outer]
+    listed = all((kind.name, outer) in actual.complete for kind in kinds.values() if kind.personal)
+    if reader.sort is ReaderSort.MEMBER:
+        named = [person for person in inside if person.values.get(str(kinds[person.kind].place.key_is)) == address.key]
+        return named, "" if named or listed else f"the members of {address.container} were not read"
+    team, kind = ids.get(address), kinds.of(address).name
+    if team is None:
+        return [], "it does not exist yet"
+    teams = {person.id: actual.personal.get(person.key, {}).get(kind) for person in inside}
+    missing = next((person for person in inside if teams[person.id] is None and kinds[person.kind].is_active(person.values)), None)
+    doubt = "" if listed and missing is None else f"who is in {address} was not read"
+    return [person for person in inside if team in (teams[person.id] or ())], doubt
 
 
 # -- what must be read to know -----------------------------------------------------------------------------------------------------
@@ -278,6 +346,7 @@ class ReaderLine:
     path: tuple[str, ...] = ()
     doubt: str = ""
     via: Address | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -305,7 +374,8 @@ class ReviewRow:
 
 @dataclass(frozen=True)
 class Review:
-    """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read."""
+    """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read.
+    `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read."""
 
     project: str
     environment: str | None
@@ -314,10 +384,22 @@ class Review:
     violations: tuple[Violation, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     steps: int = 0
+    admins: tuple[str, ...] = ()
+    about: Address | None = None
+    unasked: int = 0
 
 
-def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, readers: Sequence[NamedReader] = ()) -> Review:
-    """The review of everything that was read. `readers`: the readers to show; all classes of readers where none is given."""
+def review(
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    actual: Actual,
+    plan: Plan,
+    readers: Sequence[NamedReader] = (),
+    about: Address | None = None,
+) -> Review:
+    """The review of everything that was read. `readers`: the readers to show; all classes of readers where none is given. `about`: of one
+    object, with everybody who can read it by name. Raises `KeyError` where that object was not read."""
     matches = identify(kinds, desired, state, actual)
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
@@ -325,15 +407,39 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
     sides = (now, Audiences(kinds, then.objects, complete=then.complete) if plan.steps else now)
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
-    looks = (AskedWorld(sides[0], matches.ids, unread), AskedWorld(sides[1], simulation.ids, unread))
+    looks = (
+        AskedWorld(sides[0], matches.ids, unread, PersonalAccess(kinds, sides[0], sides[0], actual)),
+        AskedWorld(sides[1], simulation.ids, unread, PersonalAccess(kinds, sides[1], sides[0], actual)),
+    )
     addresses = {**matches.former.state.addresses}
     ids = (*matches.ids.items(), *simulation.ids.items())
     addresses |= {(kinds.of(address).name, id): address for address, id in ids if address in desired.resources}
-    reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers)
+    reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers, by_name=about is not None)
     order = {name: at for at, name in enumerate(kinds)}
     rows = tuple(sorted(reviewing.rows(), key=lambda row: (order[row.kind], row.address)))
+    if about is not None:
+        rows = tuple(row for row in rows if row.address == about)
+        if not rows:
+            raise KeyError(about)
     names = tuple(map(str, readers))
-    return Review(desired.project, desired.environment, names, rows, plan.violations, actual.unknown, len(plan.steps))
+    admins = [person for person in people_of(kinds, actual.objects) if kinds[person.kind].holds_scarce(person.values)]
+    return Review(
+        desired.project,
+        desired.environment,
+        names,
+        rows,
+        plan.violations,
+        actual.unknown,
+        len(plan.steps),
+        tuple(sorted(name_of(kinds, person) for person in admins)),
+        about,
+        len(unasked(kinds, actual)) + len(actual.personal_failures),
+    )
+
+
+def name_of(kinds: Kinds, person: Observed) -> str:
+    """How a person is called: by what their address ends with."""
+    return str(person.values.get(str(kinds[person.kind].place.key_is)))
 
 
 @dataclass(frozen=True)
@@ -343,6 +449,7 @@ class _Reviewing:
     addresses: Mapping[Key, Address]
     declared: frozenset[Address]
     readers: Sequence[NamedReader]
+    by_name: bool = False
 
     def rows(self) -> Iterator[ReviewRow]:
         before, after = (look.audiences for look in self.looks)
@@ -395,16 +502,51 @@ class _Reviewing:
         return ""
 
     def _lines(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
-        if not self.readers:
+        if self.by_name:
+            yield from self._people(look, key)
+        elif not self.readers:
             shown = folded(look.audiences.of(key))
             for access in sorted(shown, key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
                 yield self._of_access(look, key, access, shown[access])
+            yield from self._given(look, key)
             if not look.audiences.of(key) and key in look.unread_ways:
                 yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
         for reader in self.readers:
             verdict = look.verdict(reader, key)
             if verdict.sees is not Sees.NO:
-                yield self._line(look, key, str(reader), verdict.access, verdict.doubt, reader.link)
+                yield self._line(
+                    look, key, str(reader) if reader.person is None else reader.says, verdict.access, verdict.doubt, reader.link
+                )
+
+    def _given(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """The people who were given another access than the levels say, where that was read."""
+        assert look.personal is not None
+        for person in people_of(self.kinds, look.audiences.objects):
+            if key[0] in look.personal.actual.personal.get(person.key, {}):
+                level = look.personal.of(person, key)
+                if level.granted and level.most >= 0:
+                    says = LEVELS[max(level.least, 0)]
+                    yield ReaderLine(name_of(self.kinds, person), says, doubt=level.doubt if level.least < 0 else "", reason=GIVEN)
+
+    def _people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """Everybody who can read an object, or may be able to, whoever they are first."""
+        assert look.personal is not None
+        anybody = (access for access in look.audiences.of(key) if access.who != MEMBERS and access.who not in BY_ROLE)
+        for access in sorted(anybody, key=order):
+            yield self._of_access(look, key, access, access)
+        for person in people_of(self.kinds, look.audiences.objects):
+            name = name_of(self.kinds, person)
+            level = look.personal.of(person, key)
+            if level.most < 0:
+                continue
+            if level.least < 0:
+                yield ReaderLine(name, "", doubt=level.doubt)
+                continue
+            path: tuple[Key, ...] = ()
+            reason = ADMIN if self.kinds[person.kind].holds_scarce(person.values) else GIVEN
+            if level.access is not None and not level.granted:
+                reason, path = f"role {role_of(self.kinds, person)}", look.audiences.path(key, level.access)
+            yield ReaderLine(name, LEVELS[level.least], path_text(self._called(look), path), level.doubt, reason=reason)
 
     def _line(
         self, look: AskedWorld, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None

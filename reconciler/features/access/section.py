@@ -35,9 +35,11 @@ from reconciler.resource.risks import ROLES
 from reconciler.text.names import closest, did_you_mean, one_of
 
 PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
-MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE)
+MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE, ReaderSort.MEMBER, ReaderSort.TEAM)
 TYPES: Final[Mapping[str, tuple[type, ...]]] = {"string": (str,), "number": (int, float), "array": (list,), "object": (dict,)}
-READER_FORM: Final = f"write {', '.join(PLAIN)}, {{link: KEY}}, {{claims: {{NAME: VALUE}}}} or {{role: ROLE}}"
+READER_FORM: Final = (
+    f"write {', '.join(PLAIN)}, {{link: KEY}}, {{claims: {{NAME: VALUE}}}}, {{role: ROLE}}, {{member: E-MAIL}} or {{team: KEY}}"
+)
 
 
 @dataclass(eq=False)
@@ -71,7 +73,15 @@ class NamedReaders:
         text = self._text(entry)
         if text is None:
             return None
-        return self._link(text, entry) if entry.key == ReaderSort.LINK else self._role(text, entry)
+        match entry.key:
+            case ReaderSort.LINK:
+                return self._link(text, entry)
+            case ReaderSort.ROLE:
+                return self._role(text, entry)
+            case ReaderSort.TEAM:
+                return self._team(text, entry)
+            case _:
+                return self._member(text, entry)
 
     def _plain(self, node: Scalar) -> NamedReader | None:
         if node.empty:
@@ -98,6 +108,44 @@ class NamedReaders:
         if text in ROLES:
             return NamedReader(ReaderSort.ROLE, role=text)
         self.problems.add(entry.node.at, f"as.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice")
+        return None
+
+    # -- people --------------------------------------------------------------------------------------------------------------------
+
+    def _member(self, text: str, entry: MapEntry) -> NamedReader | None:
+        """A member by e-mail, or by address where several organizations have one. Nobody needs to be declared."""
+        at = entry.node.at
+        kind = next(kind for kind in self.kinds.values() if kind.personal)
+        if "/" in text:
+            address = next(iter(_parsed(text)), None)
+            if address is not None and address.kind == kind.name and address.container in self.resources:
+                return NamedReader(ReaderSort.MEMBER, person=address)
+            self.problems.add(at, f"as.member is {shown(text)}, which is not the address of a member", id="RC-unknown-reference")
+            return None
+        roots = [address for address, declared in self.resources.items() if declared.kind == kind.within]
+        key = str(kind.fields[str(kind.place.key_is)].body(text))
+        among = [root.child(kind.name, key) for root in roots]
+        declared = [address for address in among if address in self.resources]
+        if len(declared) == 1 or len(among) == 1:
+            return NamedReader(ReaderSort.MEMBER, person=(declared or among)[0])
+        which = one_of(map(str, declared or among))
+        self.problems.add(at, f"as.member is {shown(text)}, of one of {len(roots)} organizations; {which}", id="RC-several-members")
+        return None
+
+    def _team(self, text: str, entry: MapEntry) -> NamedReader | None:
+        names = {reading.kind for kind in self.kinds.values() for reading in kind.personal if self.kinds[reading.kind].audience is None}
+        among = [address for address, declared in self.resources.items() if declared.kind in names and text in (address.key, str(address))]
+        if len(among) == 1:
+            return NamedReader(ReaderSort.TEAM, person=among[0])
+        at = entry.node.at
+        if among:
+            which = one_of(map(str, among))
+            self.problems.add(at, f"as.team is {shown(text)}, the key of {len(among)} teams; {which}", id="RC-several-members")
+        elif all(address.key != text for address, declared in self.removed.items() if declared.kind in names):
+            known = [address.key for address, declared in self.resources.items() if declared.kind in names]
+            self.problems.absent(
+                at, f"as.team is {shown(text)}, which is not declared{did_you_mean(text, known)}", id="RC-unknown-reference"
+            )
         return None
 
     # -- share links -----------------------------------------------------------------------------------------------------------------
@@ -199,6 +247,14 @@ class NamedReaders:
     def _values(self) -> Iterator[tuple[Kind, Mapping[str, Any]]]:
         for declared in (*self.resources.values(), *self.removed.values()):
             yield self.kinds[declared.kind], declared.values
+
+
+def _parsed(text: str) -> Iterator[Address]:
+    """The address that a text is; none where it is no address."""
+    try:
+        yield Address.parse(text)
+    except ValueError:
+        return
 
 
 def _choices(rule: Any) -> list[Any]:
@@ -358,16 +414,10 @@ class _Tests:
             if "*" in text:
                 addresses = tuple(address for address, declared in self.resources.items() if not declared.implied and glob.matches(address))
             else:
-                address = next((at for at in self._named(text) if at in self.resources and not self.resources[at].implied), None)
+                address = next((at for at in _parsed(text) if at in self.resources and not self.resources[at].implied), None)
                 addresses = (address,) if address is not None else ()
             self._matched[glob] = addresses
         return self._matched[glob]
-
-    def _named(self, text: str) -> Iterator[Address]:
-        try:
-            yield Address.parse(text)
-        except ValueError:
-            return
 
     def _readable(self, address: Address) -> bool:
         return self.kinds[self.resources[address].kind].audience is not None

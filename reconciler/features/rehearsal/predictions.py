@@ -38,8 +38,7 @@ Key = tuple[str, str]
 
 LINK: Final = "link"
 CLASSES: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset((who, *(wider for wider in INCLUDES if who in INCLUDES[wider])))
-    for name, who in (*WHO.items(), (LINK, LINK_HOLDERS))
+    name: frozenset((who, *(wider for wider in INCLUDES if who in INCLUDES[wider]))) for name, who in (*WHO.items(), (LINK, LINK_HOLDERS))
 }
 """The classes of the model to which a reader of the copy belongs."""
 

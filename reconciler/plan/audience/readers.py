@@ -15,7 +15,7 @@ from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.conditions import mistake
-from reconciler.resource.risks import BY_ROLE, EACH_BY_ROLE, GUEST, INCLUDES, LEVELS, Audience, Grant
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, BY_ROLE, EACH_BY_ROLE, GUEST, INCLUDES, LEVELS, Audience, Grant
 
 Objects = Mapping[str, Mapping[str, Observed]]
 
@@ -196,6 +196,14 @@ class Audiences:
         if source in self.copies.get(key, ()):
             changes["level"] = LEVELS.index(CONTENT)
         audience, observed = self.kinds[key[0]].audience, self.find(key)
+        if (
+            access.who == ANYONE
+            and audience is not None
+            and audience.unlisted
+            and observed is not None
+            and audience.unlisted(observed.values)
+        ):
+            changes["who"] = ANYONE_WITH_THE_URL
         condition = audience.condition(observed.values) if audience is not None and audience.condition and observed is not None else None
         if condition is not None and conditional:
             changes["conditions"] = access.conditions | {condition}

@@ -46,18 +46,19 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
     """The changes that take the scarce value of a field from objects which need it, blocked or with their prerequisites."""
     least, holding = world.desired.guards.min_admins, defaultdict[str, list[str]](list)
     for observed in world.actual.objects.get(kind.name, {}).values():
-        if _holds(field, observed):
+        if _holds(kind, observed):
             holding[_scope(kind, observed)].append(observed.id)
     drafts, removals = decisions.of_this_run()
     active = [draft for draft in drafts.values() if draft.kind is kind and draft.active]
     changing = [draft for draft in active if any(difference.field is field for difference in draft.sendable)]
-    losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
-    losing += [removal for removal in removals.values() if removal.kind is kind and removal.deletes and _holds(field, removal.observed)]
+    losing: list[Draft | Removal] = [draft for draft in changing if _holds(kind, draft.observed)]
+    losing += [removal for removal in removals.values() if removal.kind is kind and removal.deletes and _holds(kind, removal.observed)]
     lost = {entry.id for entry in losing}
     remaining = {scope: sorted(id for id in ids if id not in lost) for scope, ids in holding.items()}
     gaining: dict[str, list[Draft]] = defaultdict(list)
     for draft in changing:
-        if not _holds(field, draft.observed) and draft.wants.get(field.name) == field.scarce:
+        able = draft.observed is not None and kind.is_active(draft.observed.values)
+        if able and not _holds(kind, draft.observed) and draft.wants.get(field.name) == field.scarce:
             gaining[_scope(kind, draft.observed)].append(draft)
     for entry in losing:
         scope = _scope(kind, entry.observed)
@@ -77,8 +78,8 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
             yield replace(entry, prerequisites=(*entry.prerequisites, *required))
 
 
-def _holds(field: Field, observed: Observed | None) -> bool:
-    return observed is not None and observed.values.get(field.name) == field.scarce
+def _holds(kind: Kind, observed: Observed | None) -> bool:
+    return observed is not None and kind.holds_scarce(observed.values)
 
 
 def _scope(kind: Kind, observed: Observed | None) -> str:

@@ -29,7 +29,12 @@ def tree() -> Tree:
         "content": [
             {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True},
             *({"space": key, "title": key.title(), "defaultLevel": "guest"} for key in ("guide", "pro", "press", "salaries")),
-            {"collection": "team", "title": "Team", "defaultLevel": "read", "content": [{"space": "notes", "title": "Notes", "defaultLevel": "inherit"}]},
+            {
+                "collection": "team",
+                "title": "Team",
+                "defaultLevel": "read",
+                "content": [{"space": "notes", "title": "Notes", "defaultLevel": "inherit"}],
+            },
         ],
         "sites": {
             "docs": {
