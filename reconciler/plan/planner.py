@@ -14,7 +14,7 @@ from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, State, 
 from reconciler.model.variants import SiteUrls, Variant
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure
-from reconciler.plan.audience.people import unasked
+from reconciler.plan.audience.people import newly, unasked
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.changes import (
     Names,
@@ -270,7 +270,9 @@ def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: Agr
         yield from loosened_rules(desired.as_written, state, pruned, deleted)
         freed = unprotected_kinds(desired.as_written, state)
     openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
-    yield from audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects)
+    worlds = disclosed.worlds
+    named = [newly(kinds, before, worlds.before, worlds.after)] if worlds is not None and before.personal else []
+    yield from audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects, *named)
     yield from windows(disclosed.windows, kinds, disclosed.called, before.objects)
     yield from exposures(desired, state, drafts, removals, names, freed=freed)
     yield from transfer_exposures(world, drafts, disclosed)

@@ -70,14 +70,15 @@ Values = Mapping[str, Any]
 class Audience(NamedTuple):
     """Who can read the objects of a kind.
 
-    `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the
-    condition that a visitor must meet, None where every visitor may. `inherits`: fields that name the object that this one is part of;
-    readers of the first of these that is set can read this object. `asks`: whether they can; where not, its own fields decide. `at_top`:
-    the readers of an object that asks and is part of nothing. `unlisted`: whether only who knows the URL reads it of all who can. `shows`: fields that name an object; readers of this one can read that one.
-    `opens`: the kind of the container that readers of this object can read too, if the container's `admits` says so. `unread`: the class of
-    readers that an object may admit if the object could not be read. `unconditional`: whether readers who come through an object that
-    `opens` this one meet no conditions anywhere in it. `closed`: why its fields admit nobody of a class, as the end of a sentence that
-    begins with the object; `ANYONE` means all readers who are not agents.
+    `gates`: the fields that `grants`, `condition`, `asks`, `unlisted` and `admits` look at. `grants`: the readers that those fields admit.
+    `condition`: the condition that a visitor must meet, None where every visitor may. `inherits`: fields that name the object that this one
+    is part of; readers of the first of these that is set can read this object. `asks`: whether they can; where not, its own fields decide.
+    `at_top`: the readers of an object that asks and is part of nothing. `unlisted`: whether of those who can read it only who knows the URL
+    does. `shows`: fields that name an object; readers of this one can read that one. `opens`: the kind of the container that readers of
+    this object can read too, if the container's `admits` says so. `unread`: the class of readers that an object may admit if the object
+    could not be read. `unconditional`: whether readers who come through an object that `opens` this one meet no conditions anywhere in it.
+    `closed`: why its fields admit nobody of a class, as the end of a sentence that begins with the object; `ANYONE` means all readers who
+    are not agents.
     """
 
     gates: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.features.access.review import UNREAD, AskedWorld, NeededReadings, ReaderVerdict, Sees, needed
+from reconciler.features.access.verdicts import UNREAD, AskedWorld, NeededReadings, ReaderVerdict, Sees, needed
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller

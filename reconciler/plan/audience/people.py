@@ -14,15 +14,15 @@ In: a world, the world in which the service was asked, and its answers. Out: lev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from reconciler.model import Actual, Observed
-from reconciler.plan.audience.readers import Access, Audiences
+from reconciler.plan.audience.readers import Access, Audiences, asks, whole_of
 from reconciler.plan.containment import Key
 from reconciler.resource import Kinds
-from reconciler.resource.risks import BY_ROLE, GUEST, LEVELS, MEMBERS
+from reconciler.resource.risks import BY_ROLE, EACH_BY_ROLE, GUEST, LEVELS, MEMBERS
 
 NOTHING: Final = -1
 EVERYTHING: Final = len(LEVELS) - 1
@@ -89,8 +89,8 @@ class PersonalAccess:
             return PersonalLevel(ruled, ruled, access=access)
         listed = {reading.kind for reading in kind.personal}
         if key[0] not in listed:
-            given = any(kind.audience is not None and key[0] in _around(self.kinds, name) for name in listed)
-            return PersonalLevel(ruled, EVERYTHING if given else ruled, doubt=UNLISTED if given and ruled < 0 else "", access=access)
+            most = max((self.of(person, inner).most for inner in self._inside(listed, key)), default=ruled)
+            return PersonalLevel(ruled, max(ruled, most), doubt=UNLISTED if ruled < 0 <= most else "", access=access)
         levels = self.actual.personal.get(person.key, {}).get(key[0])
         if levels is None:
             doubt = self.actual.personal_failures.get(person.key, GRANTED)
@@ -105,6 +105,17 @@ class PersonalAccess:
             return PersonalLevel(ruled, ruled, access=access)
         least, most = min(said, ruled), max(said, ruled)
         return PersonalLevel(least, most, granted, REMAINING if least < most else "", access)
+
+    def _inside(self, listed: Collection[str], key: Key) -> Iterator[Key]:
+        """The objects of these kinds that are part of an object and leave it to that who may do what with them: what somebody was given
+        there shows in these."""
+        for name in sorted(listed):
+            audience = self.kinds[name].audience
+            if audience is None:
+                continue
+            for observed in self.audiences.objects.get(name, {}).values():
+                if asks(audience, observed.values) and key in whole_of(self.kinds, self.audiences.objects, observed.key):
+                    yield observed.key
 
     def _moved(self, key: Key) -> bool:
         """Whether the object is part of something else than it was when the service was asked."""
@@ -122,7 +133,31 @@ class PersonalAccess:
         return max(mine, key=lambda access: access.level, default=None)
 
 
-def _around(kinds: Kinds, name: str) -> frozenset[str]:
-    """The kinds that an object of a kind can be part of."""
-    audience = kinds[name].audience
-    return frozenset(str(kinds[name].fields[field].to) for field in audience.inherits) if audience is not None else frozenset()
+# -- by name -------------------------------------------------------------------------------------------------------------------------
+
+NAMED: Final = 3  # people in a sentence
+
+
+def name_of(kinds: Kinds, person: Observed) -> str:
+    """How a person is called: by what their address ends with."""
+    return str(person.values.get(str(kinds[person.kind].place.key_is)))
+
+
+def newly(kinds: Kinds, actual: Actual, before: Audiences, after: Audiences) -> Callable[[Key, Access], str]:
+    """A function that names the people of a class of readers who can do more with an object after a plan than before it:
+    `ada@acme.example, grace@acme.example, linus@acme.example and 12 more`; "" where it was not read what single people may do."""
+    now, then = PersonalAccess(kinds, before, before, actual), PersonalAccess(kinds, after, before, actual)
+    people = [person for person in people_of(kinds, actual.objects) if person.key in actual.personal]
+
+    def named(key: Key, access: Access) -> str:
+        whom = set(BY_ROLE) if access.who in (MEMBERS, EACH_BY_ROLE) else {access.who} & BY_ROLE.keys()
+        roles = {BY_ROLE[who] for who in whom}
+        able = sorted(
+            name_of(kinds, person)
+            for person in people
+            if role_of(kinds, person) in roles and then.of(person, key).most > now.of(person, key).most
+        )
+        more = f" and {len(able) - NAMED:,} more" if len(able) > NAMED else ""
+        return f"{', '.join(able[:NAMED])}{more}"
+
+    return named

@@ -196,13 +196,8 @@ class Audiences:
         if source in self.copies.get(key, ()):
             changes["level"] = LEVELS.index(CONTENT)
         audience, observed = self.kinds[key[0]].audience, self.find(key)
-        if (
-            access.who == ANYONE
-            and audience is not None
-            and audience.unlisted
-            and observed is not None
-            and audience.unlisted(observed.values)
-        ):
+        unlisted = audience.unlisted if audience is not None and access.who == ANYONE else None
+        if unlisted is not None and observed is not None and unlisted(observed.values):
             changes["who"] = ANYONE_WITH_THE_URL
         condition = audience.condition(observed.values) if audience is not None and audience.condition and observed is not None else None
         if condition is not None and conditional:

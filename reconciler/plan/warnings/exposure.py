@@ -120,12 +120,22 @@ def _short(draft: Draft, difference: FieldDifference, names: Names) -> str:
 
 
 def audience_lines(
-    kinds: Kinds, openings: Collection[Opening], drafts: Mapping[Address, Draft], names: Names, called: Called, before: Objects
+    kinds: Kinds,
+    openings: Collection[Opening],
+    drafts: Mapping[Address, Draft],
+    names: Names,
+    called: Called,
+    before: Objects,
+    newly: Callable[[Key, Access], str] = lambda key, access: "",
 ) -> tuple[Exposure, ...]:
-    """The openings as people read them. `before`: the objects before the plan."""
+    """The openings as people read them. `before`: the objects before the plan. `newly`: the people of a class of readers who are new."""
+
+    def text(key: Key, access: Access) -> str:
+        people = newly(key, access)
+        return reader_text(before, called, key, access) + (f": {people}" if people else "")
+
     return tuple(
-        _line(kinds, opening, drafts, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
-        for opening in openings
+        _line(kinds, opening, drafts, names, called, tuple(text(opening.at, access) for access in opening.readers)) for opening in openings
     )
 
 

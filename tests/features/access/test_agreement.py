@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.features.access.review import AskedWorld, Sees
+from reconciler.features.access.verdicts import AskedWorld, Sees
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Audiences

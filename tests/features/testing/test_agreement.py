@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.features.access.review import AskedWorld, Sees
+from reconciler.features.access.verdicts import AskedWorld, Sees
 from reconciler.model import NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
