@@ -1,13 +1,14 @@
 """What one person may do with one object: at least and at most. Pure.
 
-The premise: the levels of objects say what everybody with a role may do, and beside them single people and teams were given access, one by
-one. Nothing shows what somebody was given; what shows it is the difference between what the levels say of a person and what the service
-says that the person may do.
+The premise: the levels of objects say what everybody with a role may do, and single people and teams were given access beside them, one by
+one. The nearest counts: what somebody was given at the object, its level, what they were given at what it is part of, the level of that.
+No list shows what was given where. The service only says what a person may do with each space in the end:
 
-    levels say read,  the service says admin    ->  they were given access: a change of the levels may leave it as it is
-    levels say read,  the service says read     ->  perhaps they were given the same: after a change of the levels, at most this remains
-    levels say nothing, and the service too     ->  they were given nothing: only the levels count
-    the service was not asked                   ->  at least nothing, at most everything
+    levels say read,     it says admin    ->  they were given access, here or at what it is part of
+    levels say read,     it says read     ->  perhaps they were given the same: after a change of the levels, this may remain
+    levels say nothing,  it says nothing  ->  they were given nothing, here or at what it is part of as far as the levels are inherited
+
+So after a change everything is possible that does not contradict what was said; and where nothing changes, what was said holds.
 
 In: a world, the world in which the service was asked, and its answers. Out: levels of `LEVELS` by index, -1 for none.
 """
@@ -15,7 +16,7 @@ In: a world, the world in which the service was asked, and its answers. Out: lev
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.model import Actual, Observed
@@ -74,52 +75,74 @@ class PersonalAccess:
     audiences: Audiences
     first: Audiences
     actual: Actual
+    _without: dict[Key, frozenset[Key]] = field(default_factory=dict)
 
     def of(self, person: Observed, key: Key) -> PersonalLevel:
         """What a person may do with an object as one of its organization; what everybody may do with it does not count."""
-        kind = self.kinds[person.kind]
+        kind, person = self.kinds[person.kind], self.audiences.find(person.key) or person
         if not kind.is_active(person.values) or self.audiences.find(key) is None:
             return PersonalLevel(NOTHING, NOTHING)
         if kind.holds_scarce(person.values):
             mine = self.audiences.objects[key[0]][key[1]].within.get(kind.within or "") == person.within.get(kind.within or "")
             return PersonalLevel(EVERYTHING, EVERYTHING) if mine else PersonalLevel(NOTHING, NOTHING)
+        listed = {reading.kind for reading in kind.personal}
         access = self._by_levels(self.audiences, person, key)
         ruled = access.level if access is not None else NOTHING
-        if self.first.find(key) is None and self.actual.find(*key) is None:  # the plan creates it: nobody was given anything there
-            return PersonalLevel(ruled, ruled, access=access)
-        listed = {reading.kind for reading in kind.personal}
         if key[0] not in listed:
             most = max((self.of(person, inner).most for inner in self._inside(listed, key)), default=ruled)
             return PersonalLevel(ruled, max(ruled, most), doubt=UNLISTED if ruled < 0 <= most else "", access=access)
         levels = self.actual.personal.get(person.key, {}).get(key[0])
-        if levels is None:
+        if self.first.find(key) is not None and levels is None:
             doubt = self.actual.personal_failures.get(person.key, GRANTED)
             return PersonalLevel(min(ruled, 0), EVERYTHING, doubt=doubt if ruled < 0 else "", access=access)
-        said = LEVELS.index(levels[key[1]]) if levels.get(key[1]) in LEVELS else NOTHING
-        before = self._by_levels(self.first, person, key)
+        said = self._said(person, key)
+        before = self._by_levels(self.first, self.first.find(person.key) or person, key)
         was = before.level if before is not None else NOTHING
-        granted = said != was
-        if ruled == was and not self._moved(key):
+        granted, way = self.first.find(key) is not None and said != was, self._way(self.audiences, key)
+        if self.first.find(key) is not None and way == self._way(self.first, key) and ruled == was:
             return PersonalLevel(said, said, granted, access=access)
-        if said == NOTHING and was == NOTHING:
-            return PersonalLevel(ruled, ruled, access=access)
-        least, most = min(said, ruled), max(said, ruled)
-        return PersonalLevel(least, most, granted, REMAINING if least < most else "", access)
+        possible = {ruled} if said == NOTHING else {ruled, said}
+        if any(self.first.find(at) is not None and at not in self._ungranted(person) for at in way[1:]):
+            possible |= {0, EVERYTHING}
+        least, most = min(possible), max(possible)
+        return PersonalLevel(least, most, granted, REMAINING if least < 0 <= most else "", access)
+
+    def _said(self, person: Observed, key: Key) -> int:
+        """What the service says that a person may do with an object."""
+        level = self.actual.personal.get(person.key, {}).get(key[0], {}).get(key[1])
+        return LEVELS.index(level) if level in LEVELS else NOTHING
+
+    def _way(self, audiences: Audiences, key: Key) -> list[Key]:
+        """The object, and what it is part of as far as each leaves it to the next who may do what."""
+        way = [key]
+        for whole in whole_of(self.kinds, audiences.objects, key):
+            observed, audience = audiences.find(way[-1]), self.kinds[way[-1][0]].audience
+            if observed is None or audience is None or not asks(audience, observed.values):
+                break
+            way.append(whole)
+        return way
+
+    def _ungranted(self, person: Observed) -> frozenset[Key]:
+        """The objects at which a person was given nothing: what leaves it to them would show it."""
+        if person.key not in self._without:
+            listed = self.actual.personal.get(person.key, {})
+            unseen = (
+                (name, id)
+                for name in listed
+                for id in self.first.objects.get(name, {})
+                if self.kinds[name].audience is not None and self._said(person, (name, id)) == NOTHING
+            )
+            self._without[person.key] = frozenset(at for key in unseen for at in self._way(self.first, key))
+        return self._without[person.key]
 
     def _inside(self, listed: Collection[str], key: Key) -> Iterator[Key]:
         """The objects of these kinds that are part of an object and leave it to that who may do what with them: what somebody was given
         there shows in these."""
         for name in sorted(listed):
-            audience = self.kinds[name].audience
-            if audience is None:
-                continue
-            for observed in self.audiences.objects.get(name, {}).values():
-                if asks(audience, observed.values) and key in whole_of(self.kinds, self.audiences.objects, observed.key):
-                    yield observed.key
-
-    def _moved(self, key: Key) -> bool:
-        """Whether the object is part of something else than it was when the service was asked."""
-        return [*self.audiences.leading(key)] != [*self.first.leading(key)]
+            if self.kinds[name].audience is not None:
+                for id in self.audiences.objects.get(name, {}):
+                    if key in self._way(self.audiences, (name, id)):
+                        yield name, id
 
     def _by_levels(self, audiences: Audiences, person: Observed, key: Key) -> Access | None:
         """The class of members by which a person may do most; None where the levels of objects say nothing of them."""
