@@ -9,6 +9,7 @@ from reconciler.resource import (
     PATCH,
     PUT,
     Address,
+    Exposes,
     Keyed,
     Len,
     Listing,
@@ -31,7 +32,7 @@ class Team(
     permission=Permission("admin"),
     create_permission=Permission("admin", of="organization"),
 ):
-    """A group of organization members. The service only shows how many members a team has."""
+    """A group of organization members. Who is in it is read where service.readPeople is true."""
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Verbs(
@@ -43,11 +44,13 @@ class Team(
 
     organization = within("organization")
     title: Annotated[str, Len(1, 64)] = field("The name.", key=True, required=True)
-    # Answers have only the number of members, so a change cannot be seen, and no request of the reference changes them.
+    # Answers have only the number of members: who they are is known where the members are asked. No request of the reference changes them.
     members: frozenset[Annotated[Address, To("member")]] = field(
         "E-mails; sent when the team is created.",
         on="create",
         on_change="report",
         readable=False,
+        gathered=True,
+        exposes=Exposes("more people may do what the team may", added=True),
         missed=Missed("member", "member-in-no-team", "is in no team"),
     )

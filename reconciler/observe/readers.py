@@ -64,13 +64,15 @@ class _Leading(Readings):
         self._objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
         self._date = actual.date
         self._found: list[Observed] = []
-        self._personal: dict[Key, dict[str, dict[str, str]]] = {}
+        self._personal = {key: {**levels} for key, levels in actual.personal.items()}
         self._personal_failures: dict[Key, str] = {}
         self._answers: dict[Key, set[Key]] = {}  # which lists must have ended before it is known what shows an object
 
     def merged(self) -> Actual:
         """What was read before and here."""
         now = self.actual()
+        for observed in [*self._gathered(now.objects)]:
+            self._objects[observed.kind][observed.id] = observed
         unknown = (*self.before.unknown, *(failure for failure in now.unknown if failure not in self.before.unknown))
         complete = self.before.complete | now.complete
         complete |= {answer for answer, lists in self._answers.items() if lists <= complete}
@@ -115,10 +117,23 @@ class _Leading(Readings):
         person = self.before.find(*key)
         kind = self.kinds[key[0]]
         for reading in kind.personal:
-            # Who may do everything everywhere needs no list of where.
-            everywhere = person is not None and kind.holds_scarce(person.values) and self.kinds[reading.kind].audience is not None
-            if person is not None and not everywhere:
+            # Who may do everything everywhere, or nothing anywhere, needs no list of where.
+            decided = person is not None and (kind.holds_scarce(person.values) or not kind.is_active(person.values))
+            if person is not None and not (decided and self.kinds[reading.kind].audience is not None):
                 yield self._reach(person, reading)
+
+    def _gathered(self, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
+        """The objects with the people who say that they are in them, where all people of the container were asked."""
+        for people in self.kinds.values():
+            for kind in (self.kinds[reading.kind] for reading in people.personal):
+                for field in (field for field in kind.fields.values() if field.gathered):
+                    for observed in objects.get(kind.name, {}).values():
+                        inside = [one for one in objects.get(people.name, {}).values() if one.within == observed.within]
+                        lists = {one.id: self._personal.get(one.key, {}).get(kind.name) for one in inside}
+                        listed = (people.name, observed.within.get(people.within or "")) in self.before.complete
+                        if listed and all(some is not None for some in lists.values()):
+                            among = sorted(bare(id) for id, some in lists.items() if observed.id in (some or ()))
+                            yield replace(observed, values={**observed.values, field.name: among})
 
     async def _reach(self, person: Observed, reading: PersonalList) -> None:
         levels = self._personal.setdefault(person.key, {})

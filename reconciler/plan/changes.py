@@ -204,6 +204,8 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
         return UNSET if value is UNSET else named(difference.field.shown(value), names, draft.address)
 
     field, seen = difference.field, draft.binding.seen.get(difference.field.name, UNSET) if draft.binding is not None else UNSET
+    if seen is UNSET and field.gathered and draft.binding is not None:
+        seen = draft.binding.sent.get(field.name, UNSET)  # answers to what was sent never show it
     hidden = field.sensitive or any(field.is_secret(value) for value in (difference.before, difference.after, seen))
     return Delta(
         name=difference.field.name,

@@ -52,12 +52,9 @@ def people_of(kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> It
 
 
 def unasked(kinds: Kinds, actual: Actual) -> frozenset[Key]:
-    """The people whose own access and teams were not read yet."""
-    return frozenset(
-        person.key
-        for person in people_of(kinds, actual.objects)
-        if person.key not in actual.personal and person.key not in actual.personal_failures
-    )
+    """The people whose own access and teams were not read yet; those who can do nothing too, because they are in teams."""
+    people = (person for kind in kinds.values() if kind.personal for person in actual.objects.get(kind.name, {}).values())
+    return frozenset(person.key for person in people if person.key not in actual.personal and person.key not in actual.personal_failures)
 
 
 def role_of(kinds: Kinds, person: Observed) -> str:

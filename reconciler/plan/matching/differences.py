@@ -54,6 +54,10 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
     if sent is UNSET and seen is not UNSET and field.same(field.stored(want, id), seen, want):
         sent = seen  # adopted with the value that is declared now
     as_wanted, as_now = field.stored(want, id), field.stored(now, id)
+    if field.gathered and now is not UNSET:
+        if field.same(want, now, want, sent):
+            return None
+        return _noted(field, FieldDifference(field, now, want, Cause.DRIFT if sent == as_wanted else Cause.YOURS))
     if not field.readable:
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None
@@ -68,6 +72,8 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
 
 
 def _noted(field: Field, difference: FieldDifference) -> FieldDifference:
+    if field.gathered and field.on_change == "report" and difference.cause is Cause.DRIFT:
+        return replace(difference, note="no request changes it: correct it in the service, or write who is in it now")
     if field.on_change == "report":
         return replace(difference, note="differs from its value at creation, and cannot be changed later")
     return difference
