@@ -38,6 +38,7 @@ TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
 BASE_URL: Final = "baseUrl"
 SANDBOX: Final = "sandbox"
 MEMBER: Final = "member"
+READ_PEOPLE: Final = "readPeople"
 STATE: Final = "state"
 
 IGNORE_CHANGES: Final = "ignoreChanges"
@@ -156,7 +157,7 @@ SERVICE: Final = Key(
         ),
         Key("timeout", "Seconds for one request, including retries.", form="number", default=TIMEOUT_DEFAULT, above=True),
         Key(
-            "readPeople",
+            READ_PEOPLE,
             "Read what each member may do, and the teams that they are in.",
             form="flag",
             default=False,

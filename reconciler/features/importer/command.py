@@ -22,7 +22,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
-from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
+from reconciler.config.keys import BASE_URL, MEMBER, READ_PEOPLE, SANDBOX
 from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
@@ -34,7 +34,8 @@ from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
-from reconciler.observe.readers import people, reaching
+from reconciler.observe.readers import people as members, reaching, with_readers
+from reconciler.plan.audience.people import unasked
 from reconciler.plan.changes import journal_changes
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
@@ -61,6 +62,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
+@click.option("--people", is_flag=True, help="Also read who is in each team, and what single people were given: 1 or 2 requests a member.")
 @shared.reading()
 @shared.service()
 @shared.state()
@@ -77,6 +79,7 @@ def command(
     into: bool,
     split: bool,
     member: str | None,
+    people: bool,
     **parameters: Any,
 ) -> int:
     """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
@@ -87,7 +90,7 @@ def command(
     \b
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
-      reconciler import acme --org org_acme --split
+      reconciler import acme --org org_acme --split --people
       reconciler import acme --into --env staging
     """
     options = Options.of(screen, {**parameters, "project": directory or Path()})
@@ -108,7 +111,7 @@ def command(
             return 0
         if project is None:
             _check_empty(directory)
-        actual = _read(narration, service, kinds, org)
+        actual = _read(narration, service, kinds, org, people=people)
         importing = Importing(narration, options, service, kinds, actual)
         if project is not None:
             if not dry_run:
@@ -118,7 +121,8 @@ def command(
             owner = _owner(screen, kinds, actual, member)
             with narration.lasting(f"Describing {_objects(actual)} in YAML"):
                 new = NewFiles(SCHEMA, limits, _certificates(directory))
-                imported = project_of(kinds, actual, new, service=_service(service, options, directory, owner))
+                settings = _service(service, options, directory, owner) | ({READ_PEOPLE: True} if people else {})
+                imported = project_of(kinds, actual, new, service=settings)
         if dry_run:
             for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
@@ -202,13 +206,17 @@ def _list(screen: Screen, narration: TerminalVoice, service: ConnectedService, k
     screen.say("Next: reconciler import DIR --org ID" if candidates else "This token has no access to any organization.")
 
 
-def _read(narration: TerminalVoice, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
-    """Everything of one organization. Raises `UsageError` where it is not within reach."""
+def _read(narration: TerminalVoice, service: ConnectedService, kinds: Kinds, org: str, *, people: bool) -> Actual:
+    """Everything of one organization. `people`: with what each may do. Raises `UsageError` where it is not within reach."""
     with narration.phase(f"Reading {org}", where=service.where):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
         wrong = f"organization {org} does not exist, or the token has no access to it"
         raise UsageError(wrong, id="RC-organization-not-found", hint="To list the available organizations: reconciler import")
+    asked = unasked(kinds, actual) if people else frozenset()
+    if asked:
+        with narration.phase(f"Reading what {count(len(asked), 'member')} may do", where=service.where):
+            actual = asyncio.run(_with_reader(narration, service, lambda reader: with_readers(reader, kinds, actual, asked)))
     return actual
 
 
@@ -274,7 +282,7 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
         return [str(observed.values[key_is]) for observed in objects if (key_is := kinds[observed.kind].place.key_is)]
 
     if named is not None:
-        owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
+        owner = next((key for key in keys(members(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
         if owner is None:
             wrong = f"{named} is not a member of the organization"
             raise UsageError(wrong, id="RC-not-a-member", hint="Pass the e-mail of a member: --member ada@acme.example")

@@ -14,6 +14,8 @@ from typing import Any, Final
 from reconciler.address import bare
 from reconciler.features.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.features.importer.values import Unwritable, nothing, usual, written
+from reconciler.plan.audience.people import given_one_by_one, some as three_of
+from reconciler.report.words import count
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 from reconciler.text.credentials import MASK
 from reconciler.text.names import a
@@ -49,6 +51,7 @@ class EntryWriter:
         self.elsewhere: dict[tuple[Ref, str], EmittedEntry] = {}
         self.certificates: dict[str, str] = {}
         self._flags = _flags(gathered)
+        self._given = given_one_by_one(gathered.kinds, gathered.actual)
         self._values: dict[tuple[Ref, str], Any] = {}
         self._certificate_paths: dict[tuple[Ref, str], str] = {}
 
@@ -152,6 +155,8 @@ class EntryWriter:
                 fields.append(EmittedEntry(name, self._certificate(item, field, value_written)))
             elif not nothing(value_written) or field.required:
                 fields.append(EmittedEntry(name, value_written))
+        given = self._given.get(item.observed.key, [])
+        comments += [f"{count(len(given), 'person was', 'people were')} given access one by one: {three_of(given)}"] if given else []
         fields += [EmittedEntry(flag, True) for flag in self._flags.get(item.ref, ())]
         return fields, tuple(comments)
 
@@ -196,11 +201,22 @@ class EntryWriter:
         """A comment on what the service never shows of these objects."""
         kinds = dict.fromkeys(item.kind for item in items)
         return [
-            f"not written: {name} of {a(kind.name)}, of which the service shows {'only its own copy' if field.hosted else 'nothing'}"
+            f"not written: {name} of {a(kind.name)}, {_why_unread(field)}"
             for kind in kinds
             for name, field in kind.fields.items()
-            if field.role is FieldRole.VALUE and (not field.readable or _has_copy(items, kind, name))
+            if field.role is FieldRole.VALUE and (not field.readable or _has_copy(items, kind, name)) and not _gathered(items, kind, name)
         ]
+
+
+def _why_unread(field: Field) -> str:
+    if field.gathered:
+        return "which reconciler import --people reads"
+    return f"of which the service shows {'only its own copy' if field.hosted else 'nothing'}"
+
+
+def _gathered(items: list[GatheredObject], kind: Kind, name: str) -> bool:
+    """Whether the value of each of these objects is known from elsewhere."""
+    return all(item.observed.values.get(name, UNSET) is not UNSET for item in items if item.kind is kind)
 
 
 def _has_copy(items: list[GatheredObject], kind: Kind, name: str) -> bool:

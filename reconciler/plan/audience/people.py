@@ -15,7 +15,7 @@ In: a world, the world in which the service was asked, and its answers. Out: lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -177,7 +177,27 @@ def newly(kinds: Kinds, actual: Actual, before: Audiences, after: Audiences) -> 
             for person in people
             if role_of(kinds, person) in roles and then.of(person, key).most > now.of(person, key).most
         )
-        more = f" and {len(able) - NAMED:,} more" if len(able) > NAMED else ""
-        return f"{', '.join(able[:NAMED])}{more}"
+        return some(able)
 
     return named
+
+
+def some(names: Sequence[str]) -> str:
+    """`ada@acme.example, grace@acme.example, linus@acme.example and 12 more`."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def given_one_by_one(kinds: Kinds, actual: Actual) -> dict[Key, list[str]]:
+    """By object, the people who were given another access than its level says, as `vera@acme.example (admin)`; of those who were asked."""
+    now = Audiences(kinds, actual.objects, complete=actual.complete)
+    personal = PersonalAccess(kinds, now, now, actual)
+    given: dict[Key, list[str]] = {}
+    for person in sorted(people_of(kinds, actual.objects), key=lambda person: name_of(kinds, person)):
+        for name in actual.personal.get(person.key, {}):
+            for id in actual.objects.get(name, {}) if kinds[name].audience is not None else ():
+                level = personal.of(person, (name, id))
+                if level.granted:
+                    may = LEVELS[level.least] if level.least >= 0 else "nothing"
+                    given.setdefault((name, id), []).append(f"{name_of(kinds, person)} ({may})")
+    return given
