@@ -250,7 +250,7 @@ class NamedReaders:
 
 
 def _parsed(text: str) -> Iterator[Address]:
-    """The address that a text is; none where it is no address."""
+    """The address in a text; nothing where it has another form."""
     try:
         yield Address.parse(text)
     except ValueError:

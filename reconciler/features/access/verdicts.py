@@ -108,7 +108,7 @@ class AskedWorld:
         """Whether a member sees the object; of a team, whether all its members do (yes) or none of them (no)."""
         people, doubt = self.meant(reader)
         verdicts = {person.id: self.of_person(person, key) for person in people}
-        if not verdicts and not doubt:  # nobody is asked about: whoever is no member reads what anybody reads
+        if not verdicts and not doubt:  # somebody who is not a member reads what anybody reads
             return self.verdict(NamedReader(ReaderSort.ANYONE), key)
         doubtful = [verdict for verdict in verdicts.values() if verdict.sees is Sees.UNDECIDED]
         if doubt or doubtful:
