@@ -34,7 +34,7 @@ def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = Non
         return reviewed(planned, named, about)
     except KeyError:
         hint = "reconciler access shows everything that has readers."
-        raise UsageError(f"--who {about}: nothing with readers has this address", id="RC-unknown-address", hint=hint) from None
+        raise UsageError(f"--who {about}: nothing with readers has this address", id="RC-not-tracked", hint=hint) from None
 
 
 def reviewed(planned: Planned, named: Sequence[NamedReader] = (), about: Address | None = None) -> Review:

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 from pydantic.types import StrictBool
 
-from reconciler.address import Glob, Selection
+from reconciler.address import Address, Glob, Selection
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
-from reconciler.features.access.read import access_of
+from reconciler.features.access.read import FORMS as READERS, access_of
 from reconciler.features.access.report import access_sheet
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.groups import CommandLine
@@ -232,8 +232,12 @@ def _planned(operation: Operation, voice: CallVoice, *, create: bool = True) -> 
 
 
 def _access(call: Call) -> ToolAnswer:
+    try:
+        about = Address.parse(who) if (who := call.given["who"]) else None
+    except ValueError as error:
+        raise UsageError(f"who is {who}: {error}", id="RC-option-value", hint="Such as acme/space/guides.") from None
     with Run.open(call.operation, call.voice) as run:
-        shown = call.voice.masks.data(access_of(run, call.given["as"]))
+        shown = call.voice.masks.data(access_of(run, call.given["as"], about))
     return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 
@@ -337,7 +341,10 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         "access",
         "Show who can read what, now and after the plan.",
         _access,
-        (Argument("as", "Only these readers: anyone, agent, link=KEY, role=ROLE, claims=NAME=VALUE", "texts"),),
+        (
+            Argument("as", f"Only these readers: {READERS}", "texts"),
+            Argument("who", "Instead of readers: the address of one object, to show everybody who can read it, by name and why"),
+        ),
     ),
     ToolRow(
         "drift",
