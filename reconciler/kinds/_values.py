@@ -62,6 +62,8 @@ def inherits_level(values: Mapping[str, Any]) -> bool:
 
 OWN_ROLES: Final = tuple(Grant(who, role, conditional=False, of="organization") for who, role in BY_ROLE.items() if role != GUEST)
 """The members of an organization, each with the level of their own role; a guest has none."""
+WITH_A_ROLE: Final = tuple(Grant(who, of="organization") for who, role in BY_ROLE.items() if role != GUEST)
+"""The members of an organization who are not guests, as readers."""
 
 
 def visitor_condition(values: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import Uri
+from reconciler.kinds._values import WITH_A_ROLE, Uri
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -32,7 +32,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.risks import ANYONE, MEMBERS
+from reconciler.resource.risks import ANYONE
 
 _DOCUMENT = re.compile(r"(?:^|[{,\s])[\"']?(?:openapi|swagger)[\"']?\s*:")
 
@@ -92,7 +92,7 @@ class OpenApi(
     create_permission=Permission("createOpenAPISpec", of="organization"),
     # The service fetches and reads the document after the answer (`processingState`: the API reference, "OpenAPI spec").
     work=ProcessingField("processingState", done=("complete",), changed_at="updatedAt", error="lastProcessErrorCode"),
-    audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=Grant(MEMBERS, of="organization")),
+    audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=WITH_A_ROLE),
 ):
     """An OpenAPI document that the service fetches and shows."""
 

@@ -104,13 +104,12 @@ class Audience(NamedTuple):
         return [field for field, rest in others.items() if all(grant.who != who for grant in grants(rest))]
 
     @classmethod
-    def by(cls, field: str, readers: Mapping[str, Grant], otherwise: Grant | None = None) -> Audience:
+    def by(cls, field: str, readers: Mapping[str, Grant], otherwise: tuple[Grant, ...] = ()) -> Audience:
         """The readers that the value of one field admits, by value. `otherwise`: the readers that every other value admits."""
 
         def grants(values: Values) -> Iterator[Grant]:
-            grant = readers.get(str(values.get(field)), otherwise)
-            if grant is not None:
-                yield grant
+            own = readers.get(str(values.get(field)))
+            yield from otherwise if own is None else (own,)
 
         return cls(gates=(field,), grants=grants)
 

@@ -67,17 +67,21 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 
 def folded(accesses: Iterable[Access]) -> dict[Access, Access]:
-    """Classes of readers as people read them, each with one of those that it stands for: members who each have the level of their own role
-    are one."""
+    """Classes of readers as people read them, each with one of those that it stands for: members of all roles but guests are one, where each
+    has the level of their own role, or all have the same."""
     rest = dict.fromkeys(accesses)
     result: dict[Access, Access] = {}
     for access in rest:
-        each = [replace(access, who=who, level=LEVELS.index(role)) for who, role in BY_ROLE.items() if role != GUEST]
-        if access in each and all(other in rest for other in each):
-            result[replace(access, who=EACH_BY_ROLE, level=0)] = each[0]
-        else:
-            result[access] = access
+        own, same = (
+            [replace(access, who=who, level=to) for who, to in levels.items()] for levels in (_OWN, dict.fromkeys(_OWN, access.level))
+        )
+        whole = next((each for each in (own, same) if access in each and all(other in rest for other in each)), [])
+        level = access.level if whole == same else 0
+        result[replace(access, who=EACH_BY_ROLE, level=level) if whole else access] = whole[0] if whole else access
     return result
+
+
+_OWN: Final = {who: LEVELS.index(role) for who, role in BY_ROLE.items() if role != GUEST}
 
 
 def order(access: Access) -> tuple[str, str, Key]:
