@@ -67,17 +67,17 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 
 def folded(accesses: Iterable[Access]) -> dict[Access, Access]:
-    """Classes of readers as people read them, each with one of those that it stands for: members of all roles but guests are one, where each
+    """Classes of readers as people read them, each with one of those that it stands for. Members of all roles but guests are one, where each
     has the level of their own role, or all have the same."""
     rest = dict.fromkeys(accesses)
     result: dict[Access, Access] = {}
     for access in rest:
-        own, same = (
-            [replace(access, who=who, level=to) for who, to in levels.items()] for levels in (_OWN, dict.fromkeys(_OWN, access.level))
-        )
-        whole = next((each for each in (own, same) if access in each and all(other in rest for other in each)), [])
-        level = access.level if whole == same else 0
-        result[replace(access, who=EACH_BY_ROLE, level=level) if whole else access] = whole[0] if whole else access
+        shown = access
+        for levels, level in ((_OWN, 0), (dict.fromkeys(_OWN, access.level), access.level)):
+            each = [replace(access, who=who, level=of) for who, of in levels.items()]
+            if access in each and all(other in rest for other in each):
+                shown = replace(access, who=EACH_BY_ROLE, level=level)
+        result.setdefault(shown, access)
     return result
 
 
