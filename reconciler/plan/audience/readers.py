@@ -67,7 +67,7 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 
 def folded(accesses: Iterable[Access]) -> dict[Access, Access]:
-    """Classes of readers as people read them, each with one of those that it stands for. Members of all roles but guests are one, where each
+    """Classes of readers as people read them, each with one of those that it stands for: members of all roles but guests are one where each
     has the level of their own role, or all have the same."""
     rest = dict.fromkeys(accesses)
     result: dict[Access, Access] = {}
