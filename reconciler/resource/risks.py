@@ -26,12 +26,20 @@ VISITORS: Final = "signed-in visitors"
 LINK_HOLDERS: Final = "whoever has the share link"
 AGENTS: Final = "agents"
 MEMBERS: Final = "members"
+
+
+def by_role(role: str) -> str:
+    """The class of the members who have a role and were given nothing, where it decides what they may do."""
+    return "guests" if role == GUEST else f"{MEMBERS} with the role {role}"
+
+
+BY_ROLE: Final = frozenset(by_role(role) for role in ROLES[:-1])
 MEMBERS_THROUGH: Final = "members through its container"
 
 INCLUDES: Final[Mapping[str, frozenset[str]]] = {
-    ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH}),
+    ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, *BY_ROLE}),
     ANYONE_WITH_THE_URL: frozenset({VISITORS, LINK_HOLDERS}),
-    MEMBERS: frozenset({MEMBERS_THROUGH}),
+    MEMBERS: frozenset({MEMBERS_THROUGH, *BY_ROLE}),
 }
 """The classes of readers that a class includes besides itself."""
 
