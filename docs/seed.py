@@ -43,8 +43,13 @@ def page() -> str:
     parts = [INTRO]
     parts += [f"## {name}\n\n{_about(model)}\n\n{_table(model)}" for name, model in LISTS.items()]
     parts.append("## Values of fields\n")
-    parts += [f"### {name}\n\n{_table(model)}" for name, model in PARTS.items()]
+    parts += [f"### {_heading(name)}\n\n{_table(model)}" for name, model in PARTS.items()]
     return "\n".join(parts)
+
+
+def _heading(part: str) -> str:
+    """The heading of the values of a field, which differs from those of the lists."""
+    return next((f"{part} of {name}" for name, model in LISTS.items() if part in LISTS and part in model.model_fields), part)
 
 
 def _about(model: type[BaseModel]) -> str:
@@ -69,7 +74,7 @@ def _table(model: type[BaseModel]) -> str:
 
 def _type(name: str, schema: dict[str, Any]) -> str:
     if name in PARTS:
-        return f"[{'a list' if schema.get('type') == 'array' else 'a map'}](#{name.lower()})"
+        return f"[{'a list' if schema.get('type') == 'array' else 'a map'}](#{_heading(name).lower().replace(' ', '-')})"
     match schema:
         case {"anyOf": options}:
             return " or ".join(_type("", option) for option in options)

@@ -16,6 +16,7 @@ from reconciler.sandbox.content import revisions
 from reconciler.sandbox.content.tree import collection_container, new_space
 from reconciler.sandbox.integrations.integrations import KIND, publish
 from reconciler.sandbox.integrations.publishing import Publish
+from reconciler.sandbox.organization.levels import GRANTS, granted_to
 from reconciler.sandbox.routes.sites import structure_site
 from reconciler.sandbox.seed_fields import (
     Collection,
@@ -111,6 +112,7 @@ def _member(store: Store, entry: Member) -> None:
         "email": entry.email,
         "displayName": entry.displayName or entry.email.split("@")[0],
         "role": entry.role,
+        "disabled": entry.disabled,
         "joinedAt": store.stamp(),
     }
     store.add("member", entry.organization, f"members:{entry.organization}", member)
@@ -138,7 +140,9 @@ def _within(store: Store, entry: Collection | Space) -> str:
 def _collection(store: Store, entry: Collection) -> None:
     _fresh(store, "collection", entry.id)
     container = _within(store, entry)
-    collection = {"title": entry.title, "defaultLevel": None, **entry.given("parent")} | ({"parent": entry.parent} if entry.parent else {})
+    collection = {"title": entry.title, "defaultLevel": None, **entry.given("parent", "grants", "createdBy")}
+    collection |= {"parent": entry.parent} if entry.parent else {}
+    collection[GRANTS] = _grants(store, entry)
     store.add("collection", entry.organization, container, collection)
 
 
@@ -146,7 +150,8 @@ def _space(store: Store, entry: Space) -> None:
     _fresh(store, "space", entry.id)
     container = _within(store, entry)
     space = new_space(store, entry.organization, entry.title, id=entry.id, parent=entry.parent)
-    space |= entry.given("parent", "pages", "files", "variables", "changeRequests", "comments")
+    space |= entry.given("parent", "pages", "files", "variables", "changeRequests", "comments", "grants", "createdBy")
+    space[GRANTS] = _grants(store, entry)
     given = entry.model_fields_set
     if "pages" in given:
         space["_pages"] = _pages(store, entry.pages)
@@ -170,7 +175,20 @@ def _space(store: Store, entry: Space) -> None:
         revisions.recount(store, space)
 
 
-def _of_member(store: Store, entry: Space, field: str, member: str) -> None:
+def _grants(store: Store, entry: Collection | Space) -> list[Object]:
+    """What people and teams were given; of somebody who is named, that counts and not that they created it."""
+    for grant in entry.grants:
+        if grant.member is not None:
+            _of_member(store, entry, "grants", grant.member)
+        elif (team := store.find("team", str(grant.team))) is None or team["organization"] != entry.organization:
+            raise Unfit("grants", f"there is no team {grant.team}", missing=str(grant.team))
+    if entry.createdBy is not None:
+        _of_member(store, entry, "createdBy", entry.createdBy)
+    given = [grant.model_dump(exclude_none=True) for grant in entry.grants]
+    return given + ([] if any(grant.member == entry.createdBy for grant in entry.grants) else granted_to(entry.createdBy))
+
+
+def _of_member(store: Store, entry: Collection | Space | Team, field: str, member: str) -> None:
     if store.find("member", f"{entry.organization}:{member}") is None:
         raise Unfit(field, f"there is no member {member}", missing=member)
 
@@ -183,11 +201,11 @@ def _pages(store: Store, pages: list[Page]) -> list[Object]:
 def _team(store: Store, entry: Team) -> None:
     _fresh(store, "team", entry.id)
     _owned(store, entry.organization)
-    members = list(dict.fromkeys(entry.members))
-    for user in members:
-        if store.find("member", f"{entry.organization}:{user}") is None:
-            raise Unfit("members", f"there is no member {user}", missing=user)
-    team = {"title": entry.title, "createdAt": store.stamp(), **entry.given("members"), "_members": members, "_owner": "nobody"}
+    roles = {member.id: member.role for member in entry.members}
+    for user in roles:
+        _of_member(store, entry, "members", user)
+    people = {"_members": list(roles), "_roles": roles, "_owner": "nobody"}
+    team = {"title": entry.title, "createdAt": store.stamp(), **entry.given("members"), **people}
     store.add("team", entry.organization, f"teams:{entry.organization}", team)
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, model_validator
 from pydantic.functional_validators import AfterValidator
 
 from reconciler.sandbox.bodies import Level, MemberRole, Visibility
@@ -132,6 +132,7 @@ class Member(Entry):
     email: Id = Field(description="The e-mail address.")
     displayName: StrictStr = Field("", description="The name. Default: the part of the address before the @.")
     role: MemberRole | None = Field("read", description="The role; `null` for a guest.")
+    disabled: StrictBool = Field(False, description="Whether they can do nothing, whatever their role is and whatever they were given.")
 
 
 class Token(Entry):
@@ -140,6 +141,43 @@ class Token(Entry):
     token: Id = Field(description="The token.")
     member: Id = Field(description="The id of the member who owns it.")
     access: Literal["read", "write"] = Field("write", description="Whether it may write.")
+
+
+class TeamMember(Entry):
+    """A member of a team; the id alone is a member with the role `read`."""
+
+    id: Id = Field(description="The id of the member.")
+    role: Literal["owner", "admin", "create", "review", "edit", "comment", "read"] = Field("read", description="The role in the team.")
+
+
+class Team(Entry):
+    """Teams."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    members: list[Annotated[TeamMember, BeforeValidator(lambda value: {"id": value} if isinstance(value, str) else value)]] = Field(
+        [], description="Its members, each with a role, or only their ids."
+    )
+
+
+class Grant(Entry):
+    """What one person or one team was given."""
+
+    member: Id | None = Field(None, description="The id of the member who was given it.")
+    team: Id | None = Field(None, description="The id of the team that was given it, instead of a member.")
+    role: MemberRole = Field(description="What they may do there, whatever the `defaultLevel` says.")
+
+    @model_validator(mode="after")
+    def either(self) -> Self:
+        if (self.member is None) == (self.team is None):
+            raise ValueError("it must have either member or team")
+        return self
+
+
+Grants = Annotated[list[Grant], Field(description="What single people and teams were given there.")]
+Creator = Annotated[Id | None, Field(description="The id of the member who created it, who has the role `admin` there. Default: nobody.")]
 
 
 class Collection(Entry):
@@ -151,6 +189,8 @@ class Collection(Entry):
     description: StrictStr = Field("", description="The description.")
     parent: Id | None = Field(None, description="The id of the collection that contains it; `null` for the top.")
     defaultLevel: Level | None = Field(None, description="The access that members have.")
+    grants: Grants = []
+    createdBy: Creator = None
 
 
 class ChangeRequest(Entry):
@@ -186,6 +226,8 @@ class Space(Entry):
     editMode: Literal["live", "locked"] = Field("live", description="Whether edits require a change request.")
     language: StrictStr = Field("en", description="The language.")
     defaultLevel: Level | None = Field(None, description="The access that members have.")
+    grants: Grants = []
+    createdBy: Creator = None
     mergeRules: MergeRules = Field(MergeRules(type="inherit", rules=[]), description="The rules for merging change requests.")
     createdAt: Time = Field("", description="When it was created. Default: now.")
     updatedAt: Time = Field("", description="When it was changed. Default: now.")
@@ -197,16 +239,6 @@ class Space(Entry):
     variables: dict[str, StrictStr] = Field({}, description="Values for the expressions of its pages, by name.")
     changeRequests: list[ChangeRequest] = Field([], description="The change requests, the oldest first.")
     comments: list[Comment] = Field([], description="The comments, the oldest first.")
-
-
-class Team(Entry):
-    """Teams."""
-
-    organization: Id = Field(description="The id of the organization.")
-    id: Id = Field(description="The id.")
-    title: StrictStr = Field("Untitled", description="The title.")
-    createdAt: Time = Field("", description="When it was created. Default: now.")
-    members: list[StrictStr] = Field([], description="The ids of its members.")
 
 
 class Site(Entry):
@@ -266,9 +298,9 @@ LISTS: Final[Mapping[str, type[BaseModel]]] = {
     "organizations": Organization,
     "members": Member,
     "tokens": Token,
+    "teams": Team,
     "collections": Collection,
     "spaces": Space,
-    "teams": Team,
     "sites": Site,
     "openapi": Specification,
     "saml": Provider,
@@ -281,6 +313,8 @@ PARTS: Final[Mapping[str, type[BaseModel]]] = {
     "files": File,
     "changeRequests": ChangeRequest,
     "comments": Comment,
+    "grants": Grant,
+    "members": TeamMember,
     "mergeRules": MergeRules,
     "rules": ReviewRule,
     "adaptiveContent": AdaptiveContent,

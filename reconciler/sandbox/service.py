@@ -57,18 +57,16 @@ class Caller:
         return self.service.store
 
     def member(self, organization: str) -> Object:
-        """The caller's membership. Raises 404 where the organization is not theirs or does not exist."""
+        """The caller's membership. Raises 404 where the organization is not theirs or does not exist, 403 where it is disabled."""
         if self.store.find("organization", organization) is not None:
             if self.user is not None:
                 member = self.store.find("member", f"{organization}:{self.user}")
             else:
                 members = self.store.select("member", organization=organization)
-                member = next((candidate for candidate in members if candidate["role"] == "admin"), None) or {
-                    "id": "nobody",
-                    "role": "admin",
-                }
+                admins = (candidate for candidate in members if candidate["role"] == "admin" and not candidate.get("disabled"))
+                member = next(admins, None) or {"id": "nobody", "role": "admin"}
             if member is not None:
-                return member
+                return enabled(member, organization)
         # a stranger gets the same 404 as for an id that nobody has, so an answer never says that somebody else's organization exists
         raise Fault(404, f"organization {organization} not found")
 
@@ -79,13 +77,20 @@ class Caller:
 
     def admin(self, organization: str) -> None:
         """Raise 403 unless the caller administrates the organization."""
-        if self.rank(organization) < RANKS.index("admin"):
-            raise Fault(403, "you need the role admin for this")
+        self._needs("admin", organization)
 
     def creator(self, organization: str) -> None:
         """Raise 403 unless the caller may create content."""
-        if self.rank(organization) < RANKS.index("create"):
-            raise Fault(403, "you need the role create for this")
+        self._needs("create", organization)
+
+    def lister(self, organization: str) -> None:
+        """Raise 403 unless the caller may list members and teams, as `listMembers` and `listTeams` of the organization say."""
+        self.member(organization)
+        self._needs("read", organization)
+
+    def _needs(self, role: str, organization: str) -> None:
+        if self.rank(organization) < RANKS.index(role):
+            raise Fault(403, f"you need the role {role} for this")
 
     def get(self, kind: str, id: str, organization: str | None = None, container: str | None = None) -> Object:
         """An object the caller may see. Raises 404 for all others."""
@@ -94,13 +99,24 @@ class Caller:
             object_ is None
             or (organization is not None and object_["organization"] != organization)
             or (container is not None and object_.get("site") != container)
-            or not self._belongs(str(object_.get("organization", object_["id"])))
+            or not self.belongs(str(object_.get("organization", object_["id"])))
         ):
             raise Fault(404, f"{kind} {id} not found")
         return object_
 
-    def _belongs(self, organization: str) -> bool:
-        return self.user is None or self.store.find("member", f"{organization}:{self.user}") is not None
+    def belongs(self, organization: str) -> bool:
+        """Whether the caller is a member of an organization. Raises 403 where their membership is disabled."""
+        if self.user is None:
+            return True
+        member = self.store.find("member", f"{organization}:{self.user}")
+        return member is not None and bool(enabled(member, organization))
+
+
+def enabled(member: Object, organization: str) -> Object:
+    """The member. Raises 403 for a disabled one."""
+    if member.get("disabled"):
+        raise Fault(403, f"your membership of organization {organization} is disabled")
+    return member
 
 
 def who(service: Service, authorization: str, method: str) -> Caller:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from urllib.parse import quote
 
+from reconciler.sandbox.organization.levels import SpaceCounts
 from reconciler.sandbox.service import Caller
 from reconciler.sandbox.sites.structure import published_url, row, variants
 from reconciler.sandbox.store import Object
@@ -24,7 +25,7 @@ class View:
         self.caller, self.store, self.base = caller, caller.store, caller.service.base
         self._ranks: dict[str, int] = {}
         self._in_team: dict[str, Counter[str]] = {}
-        self._spaces: dict[str, int] = {}
+        self._spaces: dict[str, SpaceCounts] = {}
         self._by_site: dict[str, dict[str, int]] = {}
         self._paths: dict[str, str] = {}
         self._begins: dict[str, str] = {}
@@ -70,7 +71,7 @@ class View:
         if organization not in self._in_team:
             teams = self.store.select("team", organization=organization)
             self._in_team[organization] = Counter(member for team in teams for member in team["_members"])
-            self._spaces[organization] = self.store.count("space", organization)
+            self._spaces[organization] = SpaceCounts(self.store, organization)
         shown = {
             "object": "user",
             "id": user,
@@ -88,7 +89,7 @@ class View:
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data.get("lastSeenAt", data["joinedAt"]),
             "sso": False,
-            "spaces": self._spaces[organization] if data["role"] == "admin" else 0,
+            "spaces": self._spaces[organization].of(data),
             "teams": self._in_team[organization][user] + data.get("_teams", 0),
         }
 

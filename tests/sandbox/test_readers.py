@@ -282,37 +282,6 @@ def test_a_reader_only_reads_and_is_described_in_json(box: Box, site: str) -> No
     assert box.send("GET", site, token=None, headers={HEADER: "{}"}).status_code == 401
 
 
-def reached(box: Box, user: str) -> dict[str, str]:
-    return {entry["space"]["id"]: entry["permission"] for entry in box.items(f"/orgs/org_a/members/{user}/spaces")}
-
-
-def test_the_level_of_a_collection_flows_down_and_the_highest_on_the_way_counts(box: Box) -> None:
-    assert reached(box, "usr_rita") == {}
-    box.patch("/collections/col_guides", {"defaultLevel": "comment"})
-    assert reached(box, "usr_rita") == reached(box, "usr_cara") == {"spc_one": "comment", "spc_two": "comment", "spc_deep": "comment"}
-    box.patch("/collections/col_inner", {"defaultLevel": "read"})
-    box.patch("/spaces/spc_one", {"defaultLevel": "edit"})
-    box.patch("/spaces/spc_two", {"defaultLevel": "inherit"})
-    box.patch("/spaces/spc_root", {"defaultLevel": "create"})
-    wanted = {"spc_one": "edit", "spc_two": "comment", "spc_deep": "comment", "spc_root": "create"}
-    assert reached(box, "usr_rita") == wanted
-    box.patch("/collections/col_inner", {"defaultLevel": "review"})
-    assert reached(box, "usr_rita") == wanted | {"spc_deep": "review"}
-    box.move("/spaces/spc_deep", parent=None)
-    del wanted["spc_deep"]
-    assert reached(box, "usr_rita") == wanted
-
-
-def test_admins_read_all_spaces_and_guests_none_by_levels(box: Box) -> None:
-    box.patch("/collections/col_guides", {"defaultLevel": "edit"})
-    spaces = {"spc_root", "spc_one", "spc_two", "spc_deep"}
-    assert reached(box, "usr_ada") == dict.fromkeys(spaces, "admin")
-    box.patch("/orgs/org_a/members/usr_rita", {"role": None})
-    assert reached(box, "usr_rita") == {}
-    box.delete("/spaces/spc_one")
-    assert (set(reached(box, "usr_ada")), set(reached(box, "usr_cara"))) == (spaces - {"spc_one"}, {"spc_two", "spc_deep"})
-
-
 def test_a_reader_sees_the_same_whoever_lends_the_token(box: Box, site: str) -> None:
     for token in (ADA, CARA, RITA, BOB, ZOE):
         assert [entry["title"] for entry in read(box, f"{site}/sections", ANYONE, token=token)["items"]] == ["Guides"]

@@ -14,7 +14,7 @@ from reconciler.sandbox.seed_fields import LISTS as LISTS_OF_FIELDS, File, Merge
 from reconciler.sandbox.store import Store
 from tests.sandbox.box import DAY, SEED, Box
 
-LISTS = "organizations, members, tokens, collections, spaces, teams, sites, openapi, saml, integrations"
+LISTS = "organizations, members, tokens, teams, collections, spaces, sites, openapi, saml, integrations"
 ORGANIZATION = {"id": "org_a"}
 MEMBER = {"organization": "org_a", "id": "usr_a", "email": "a@acme.example"}
 SPACE = {"organization": "org_a", "id": "spc_a"}

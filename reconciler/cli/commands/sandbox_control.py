@@ -111,6 +111,7 @@ def _exported(path: Path) -> Any:
 ANYONE: Final = "anyone"
 WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own besides `anyone`
 UNSAID: Final = ("admin", "member:")  # the same for every object, or in the list of members
+OF_ROLE, GUEST = "role:", "guest"
 
 
 @click.command("readers", short_help="Show who can read what.")
@@ -145,7 +146,18 @@ def readers_text(readers: Sequence[Mapping[str, str]]) -> str:
     """The widest readers with their levels, unless those are `read`."""
     names = {entry["reader"] for entry in readers}
     shown = [entry for entry in readers if not entry["reader"].startswith(UNSAID) and not _within(entry["reader"], names)]
-    return ", ".join(entry["reader"] + ("" if entry["level"] == "read" else f" ({entry['level']})") for entry in shown) or "nobody"
+    texts = [entry["reader"] + ("" if entry["level"] == "read" else f" ({entry['level']})") for entry in shown]
+    by_role = {entry["reader"].removeprefix(OF_ROLE): entry["level"] for entry in shown if entry["reader"].startswith(OF_ROLE)}
+    if by_role:
+        texts = [*(text for text in texts if not text.startswith(OF_ROLE)), _members(by_role)]
+    return ", ".join(texts) or "nobody"
+
+
+def _members(by_role: Mapping[str, str]) -> str:
+    """The members of several roles, by their levels."""
+    if GUEST not in by_role:
+        return "members by their role" if all(role == level for role, level in by_role.items()) else "members with a role"
+    return "members" if by_role[GUEST] == "read" else f"members ({by_role[GUEST]})"
 
 
 def _within(reader: str, names: set[str]) -> bool:

@@ -16,13 +16,17 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address
 from reconciler.features.rehearsal.model import ClosedUrls, MovedUrl, ReaderChange, RehearsedMoment
-from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVELS, LINK_HOLDERS, MEMBERS, ROLES, VISITORS
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVELS, LINK_HOLDERS, MEMBERS, ROLES, VISITORS, by_role
 
 # Readers as `sandbox readers` names them, in the words of `access`.
-WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, "member": MEMBERS}
+BY_ROLE: Final = {f"role:{role}": by_role(role) for role in ROLES if role != LEVELS[-1]}
+WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, **BY_ROLE}
 ANYONE_READER: Final = "anyone-with-the-address"  # the widest class of those who ask for URLs
 AGENT_READER: Final = "agent"
 LINK_READER: Final = "link:"  # and the id of a share link
+
+
+Merged = tuple[str, str, str, str]
 
 
 class SeenReading(Protocol):
@@ -129,7 +133,7 @@ class Moments:
                 len(self.rows) + 1,
                 request,
                 len(closed),
-                len(gained),
+                len(self._merged(gained)),
                 opened=objects,
                 address=address,
                 what=what,
@@ -187,24 +191,36 @@ class Moments:
         """Readings as people know their objects, managed ones first."""
         titles = {**self.start.titles, **self.end.titles}
         names = {**self.start.names, **self.end.names}
-        former = {(leveled(reading.reader)[0], reading.kind, reading.id): reading.reader for reading in self.start.readings}
         changes = [
             ReaderChange(
-                reading.reader,
-                reading.kind,
-                titles.get((reading.kind, reading.id), ""),
-                addresses.get((reading.kind, reading.id)),
-                reader_in_words(reading.reader, names),
-                self._before(reading, former, names),
+                reader,
+                kind,
+                titles.get((kind, id), ""),
+                addresses.get((kind, id)),
+                reader_in_words(reader, names),
+                reader_in_words(before, names),
             )
-            for reading in readings
+            for reader, before, kind, id in self._merged(readings)
         ]
         return tuple(sorted(changes, key=lambda change: (change.address is None, str(change.address or ""), change.title, change.reader)))
 
-    def _before(self, reading: SeenReading, former: Mapping[tuple[str, str, str], str], names: Mapping[str, str]) -> str:
-        """Who a reader was at the start, in words; "" where they could not read it, or could do as much."""
-        was = former.get((leveled(reading.reader)[0], reading.kind, reading.id), reading.reader)
-        return reader_in_words(was, names) if was != reading.reader else ""
+    def _merged(self, readings: Iterable[SeenReading]) -> set[Merged]:
+        """Reader, who they were at the start, kind and id of readings; members of all roles are one reader where they may do the same.
+
+        Who they were is "" where they could not read it, or could do as much.
+        """
+        former = {(leveled(reading.reader)[0], reading.kind, reading.id): reading.reader for reading in self.start.readings}
+        rows: set[Merged] = set()
+        alike: dict[Merged, set[str]] = defaultdict(set)
+        for reading in readings:
+            name = leveled(reading.reader)[0]
+            was = former.get((name, reading.kind, reading.id), reading.reader)
+            row = (reading.reader, was if was != reading.reader else "", reading.kind, reading.id)
+            rows.add(row)
+            if name in BY_ROLE:
+                alike[_of_all_roles(row)].add(name)
+        whole = {row for row, names in alike.items() if names == BY_ROLE.keys()}
+        return whole | {row for row in rows if _of_all_roles(row) not in whole}
 
     def dead(self) -> tuple[str, ...]:
         """The URLs that no longer answer to somebody, and whose page answers to them nowhere new."""
@@ -297,10 +313,16 @@ def leveled(reader: str) -> tuple[str, int]:
     return (name, ROLES.index(level) - 1) if name and level in ROLES else (reader, 0)
 
 
+def _of_all_roles(row: Merged) -> Merged:
+    """The same of all members instead of those with one role."""
+    reader, before = (f"{MEMBERS}{who.removeprefix(name)}" if (name := leveled(who)[0]) in BY_ROLE else who for who in row[:2])
+    return reader, before, *row[2:]
+
+
 def reader_in_words(reader: str, names: Mapping[str, str]) -> str:
     """`whoever has the share link "Resellers"`. `names`: of share links, members and identity providers, by reader."""
     who, level = reader, ""
-    if reader.startswith(("member", "joins:")) and reader.endswith(")"):
+    if reader.startswith((MEMBERS, "member:", "person:", "role:", "joins:")) and reader.endswith(")"):
         who, _, level = reader.rpartition(" (")
     sort, _, rest = who.partition(":")
     name = names.get(who) or rest
@@ -317,8 +339,10 @@ def reader_in_words(reader: str, names: Mapping[str, str]) -> str:
             text = f'whoever signs in with "{name.removeprefix("saml:")}"'
         case "joins":
             text = f"whoever has an email address at {rest}"
-        case "member" if rest:
+        case "member" | "person":
             text = name
+        case "role" if level == f"{rest})":
+            return WHO[who]
         case _:
             text = WHO.get(who, who)
     return f"{text} ({level}" if level else text

@@ -32,7 +32,7 @@ from reconciler.plan.containment import copied
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kinds
-from reconciler.resource.risks import INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS
+from reconciler.resource.risks import GUEST, INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS, by_role
 
 Key = tuple[str, str]
 
@@ -41,6 +41,10 @@ CLASSES: Final[Mapping[str, frozenset[str]]] = {
     name: frozenset((who, *(wider for wider in INCLUDES if who in INCLUDES[wider]))) for name, who in (*WHO.items(), (LINK, LINK_HOLDERS))
 }
 """The classes of the model to which a reader of the copy belongs."""
+
+
+def _classes(reader: str) -> frozenset[str]:
+    return CLASSES.get(reader, CLASSES.get(reader.partition(":")[0], frozenset()))
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def _exposures(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Di
     for exposure in predicted.plan.exposures:
         # The copy does not tell members who read an object by itself from those who read it through its container, and its holders of a
         # share link have no claims.
-        readers = [reader for reader in exposure.readers if not reader.startswith((MEMBERS, f"{LINK_HOLDERS} for whom"))]
+        readers = [reader for reader in exposure.readers if not reader.startswith((MEMBERS, by_role(GUEST), f"{LINK_HOLDERS} for whom"))]
         opened = [at for at in (exposure.address, *exposure.reaches) if at in start]
         if readers and not exposure.window and exposure.address in opened and gained.isdisjoint(opened):
             yield Divergence(f"{readers[0]} can newly read it", "nobody can newly read it", exposure.address)
@@ -179,7 +183,7 @@ def _readers(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Dive
         accesses = predicted.audiences.of(modelled)
         for reader in (*WHO, *(reader for reader in seen[key] if reader not in WHO)):
             known = seen[key].get(reader, -1)
-            if CLASSES[reader.partition(":")[0]] >= {MEMBERS}:
+            if MEMBERS in _classes(reader):
                 known = max(known, seen[key].get(next(iter(WHO)), -1))  # a member is anybody, too
             levels = list(_levels(accesses, reader, via))
             certain = max((level for level, conditional in levels if not conditional), default=-1)
@@ -191,10 +195,10 @@ def _readers(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Dive
 
 def _levels(accesses: Collection[Access], reader: str, via: Mapping[str, str]) -> Iterator[tuple[int, bool]]:
     """The levels that the model gives a reader, each with whether a condition decides it. `via`: the id in the model of an object."""
-    sort, _, rest = reader.partition(":")
+    link, classes = reader.partition(":")[2], _classes(reader)
     for access in accesses:
-        own = access.who != LINK_HOLDERS or access.via in (rest, via.get(rest))
-        if access.who in CLASSES[sort] and own:
+        own = access.who != LINK_HOLDERS or access.via in (link, via.get(link))
+        if access.who in classes and own:
             yield access.level, bool(access.conditions)
 
 
@@ -223,7 +227,7 @@ def _new(readings: Iterable[SeenReading], other: SeenMoment) -> dict[Key, list[s
     known: frozenset[object] = other.readings
     for reading in sorted(readings, key=lambda reading: (reading.kind, reading.id, reading.reader)):
         reader = leveled(reading.reader)[0]
-        wider = {reader, *(name for name in WHO if WHO[name] in CLASSES.get(reader.partition(":")[0], ()))}
+        wider = {reader, *(name for name in WHO if WHO[name] in _classes(reader))}
         names = [name if level == LEVELS[0] else f"{name} ({level})" for name in wider for level in LEVELS]
         if _is_modelled(reader) and not any((name, reading.kind, reading.id) in known for name in names):
             by_key[reading.kind, reading.id].append(reading.reader)

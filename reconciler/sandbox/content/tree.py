@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.sandbox.bodies import CollectionAnchor, ContentMove, SpaceAnchor
 from reconciler.sandbox.content import revisions
+from reconciler.sandbox.organization.levels import GRANTS, granted_to
 from reconciler.sandbox.service import Caller, Fault
 from reconciler.sandbox.sites.structure import remove_site_space
 from reconciler.sandbox.store import Object, Store
@@ -63,6 +64,7 @@ def owner(store: Store, kind: str, data: Object, organization: str) -> Object:
         leave_sites(store, data["id"], data["organization"])
         revisions.give_away(store, data["id"], organization)
     data["organization"] = organization
+    data.pop(GRANTS, None)  # to people and teams of the organization that it had
     store.save(kind, data)
     store.own(kind, data["id"], organization)
     return data
@@ -183,12 +185,13 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
     return space
 
 
-def duplicate(store: Store, source: Object) -> Object:
-    """A copy beside its source, after the siblings, with the content and with new ids."""
+def duplicate(store: Store, source: Object, user: str | None = None) -> Object:
+    """A copy beside its source, after the siblings, with the content and with new ids. What people were given there is not copied; `user`,
+    who makes the copy, is given it."""
     copied = copy.deepcopy(source)
     now = store.stamp()
     copied |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    copied |= {"revision": store.new_id("rev"), **revisions.NONE}
+    copied |= {"revision": store.new_id("rev"), **revisions.NONE, GRANTS: granted_to(user)}
     copied["_pages"] = fresh(store, copied["_pages"])
     copied.pop("deletedAt", None)
     return store.add("space", copied["organization"], collection_container(copied["organization"], copied.get("parent")), copied)

@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
 from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, give, move_content
 from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.organization.levels import GRANTS, granted_to
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
@@ -90,6 +91,7 @@ async def create_collection(organizationId: str, body: CollectionCreate, caller:
             "title": body.given().get("title") or "Untitled",
             "organization": organizationId,
             "defaultLevel": None,
+            GRANTS: granted_to(caller.user),
         }
         if body.parent is not None:
             caller.get("collection", body.parent, organizationId)

@@ -28,7 +28,7 @@ async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller 
 async def join_organization(organizationId: str, caller: Caller = Calling) -> None:
     with caller.store.write():
         organization = caller.store.find("organization", organizationId)
-        if organization is not None and is_member(caller, organizationId):
+        if organization is not None and caller.belongs(organizationId):
             return
         person = accounts.account(caller.store, caller.user)
         if organization is None or person is None or not accounts.lets_in(organization, accounts.domain(person["email"])):

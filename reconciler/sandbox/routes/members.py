@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from reconciler.sandbox.bodies import MemberPatch
 from reconciler.sandbox.endpoints import Router
-from reconciler.sandbox.organization import accounts
-from reconciler.sandbox.organization.levels import collection_ranks, member_level
+from reconciler.sandbox.organization import accounts, levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -17,7 +16,9 @@ router = Router(prefix="/orgs/{organizationId}/members", tags=["Organization mem
 
 
 def _member(caller: Caller, organization: str, user: str) -> Object:
-    caller.member(organization)
+    """A member: of whoever may list members everyone, of all others themselves."""
+    if user != caller.member(organization)["id"]:
+        caller.lister(organization)
     member = caller.store.find("member", f"{organization}:{user}")
     if member is None:
         raise Fault(404, f"member {user} not found")
@@ -43,7 +44,7 @@ async def list_members(
     paging: Paging = Paged,
     caller: Caller = Calling,
 ) -> Any:
-    caller.member(organizationId)
+    caller.lister(organizationId)
     members = caller.store.select("member", organization=organizationId, newest=order == "desc")
     if role is not None:
         members = [item for item in members if (item["role"] or "guest") == role]
@@ -72,7 +73,9 @@ async def remove_member(organizationId: str, userId: str, caller: Caller = Calli
         for team in caller.store.select("team", organization=organizationId):
             if userId in team["_members"]:
                 team["_members"].remove(userId)
+                team.get("_roles", {}).pop(userId, None)
                 caller.store.save("team", team)
+        levels.forget(caller.store, organizationId, userId)
 
 
 @router.patch("/{userId}")
@@ -101,11 +104,10 @@ async def list_member_spaces(
 ) -> Any:
     member = _member(caller, organizationId, userId)
     spaces: Sequence[Object] = caller.store.rows("space", organization=organizationId, alive=True, newest=order == "desc", by="updatedAt")
-    ranks, role = collection_ranks(caller.store, organizationId), member["role"]
-    if role != "admin":
-        spaces = [item for item in spaces if member_level(ranks, role, item) is not None]
-    view = View(caller)
-    return listing(spaces, paging, lambda item: {"permission": member_level(ranks, role, item), "space": view.space(item)})
+    of_spaces, view = levels.Levels.of(caller.store, organizationId), View(caller)
+    if member["role"] != levels.ADMIN or member.get("disabled"):
+        spaces = [item for item in spaces if of_spaces.level(member, item) is not None]
+    return listing(spaces, paging, lambda item: {"permission": of_spaces.level(member, item), "space": view.space(item)})
 
 
 @router.get("/{userId}/teams")
@@ -117,4 +119,4 @@ async def list_member_teams(
     if title:
         teams = [item for item in teams if title.lower() in item["title"].lower()]
     view = View(caller)
-    return listing(teams, paging, lambda item: {"team": view.team(item), "member": {"role": "read"}})
+    return listing(teams, paging, lambda item: {"team": view.team(item), "member": {"role": levels.role_in(item, userId)}})

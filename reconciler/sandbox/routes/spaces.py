@@ -52,7 +52,7 @@ async def change_space(spaceId: str, body: SpacePatch, caller: Caller = Calling)
 @router.post("/spaces/{spaceId}/duplicate", status_code=201)
 async def duplicate_space(spaceId: str, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        copied = duplicate(caller.store, _active(caller, spaceId))
+        copied = duplicate(caller.store, _active(caller, spaceId), caller.user)
     return View(caller).space(copied)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from reconciler.sandbox.bodies import TeamCreate, TeamPatch
 from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.organization.levels import OWNER, role_in
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
@@ -16,10 +17,10 @@ router = Router(prefix="/orgs/{organizationId}/teams", tags=["Teams"])
 async def list_teams(
     organizationId: str, owner: str | None = None, title: str | None = None, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
-    caller.member(organizationId)
+    caller.lister(organizationId)
     teams = caller.store.select("team", organization=organizationId, newest=True)
     if owner is not None:
-        teams = [item for item in teams if item["_owner"] == owner]
+        teams = [item for item in teams if role_in(item, owner) == OWNER]
     if title:
         teams = [item for item in teams if title.lower() in item["title"].lower()]
     return listing(teams, paging, View(caller).team)

@@ -2,8 +2,9 @@
 
 Readers are examples of people: `anyone` comes from the web and brings nothing, `anyone-with-the-address` knows where a site is, `link:ID`
 holds the key of that share link, `visitor` is signed in and has no claims, `visitor:CONDITION` is signed in with claims for which the
-condition is true, `agent` is an agent, `member` is a member who is neither an admin nor a guest. All of them choose the claims that need
-no signature as they like.
+condition is true, `agent` is an agent. All of them choose the claims that need no signature as they like. Of the organization's members,
+`role:ROLE` has that role and was given nothing, `role:guest` has none, `person:ID` is a member whose level is not that of their role, and
+`admin` is an admin.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from reconciler.sandbox.organization.levels import collection_ranks, member_level
+from reconciler.sandbox.organization.levels import ADMIN, Levels
+from reconciler.sandbox.service import RANKS
 from reconciler.sandbox.sites.conditions import UNSIGNED, example
 from reconciler.sandbox.sites.readers import Gate, Reader, is_deleted, opened
 from reconciler.sandbox.store import Object, Store
@@ -25,6 +27,9 @@ GENERAL: Final = {
     VISITOR: Reader(claims={}),
     AGENT: Reader(agent=True),
 }
+GUEST: Final = "guest"
+ROLES: Final = RANKS[:-1]
+"""The roles of members who are no admins, without guests."""
 Conditions = frozenset[str]
 
 
@@ -54,16 +59,24 @@ class Audience:
         self.sections = {section["id"]: section for section in self.store.select("section", organization=id)}
         self.site_spaces = self.store.select("site-space", organization=id)
         self.spaces = {space["id"]: space for space in self.store.select("space", organization=id)}
-        self.ranks = collection_ranks(self.store, id)
+        self.collections = self.store.select("collection", organization=id)
+        self.levels = Levels(self.collections, self.store.select("team", organization=id))
+        members = self.store.select("member", organization=id)
+        self.members = {member["id"]: member for member in members if not member.get("disabled")}
 
     def entries(self) -> Iterator[Object]:
         """One entry for each object: its kind, id, title and readers."""
         yield self._entry("organization", self.organization, list(self._people()))
         for kind, data, paths in self.reached:
-            if kind == "space":
-                readers = self._space(data, paths)
+            if kind == "space" and is_deleted(data):
+                readers = []
+            elif kind == "space":
+                readers = [*self._readers(paths, str(data.get("visibility", "private"))), *self._by_level(data)]
+            elif kind == "collection":
+                readers = list(self._by_level(data))
             elif kind == "openapi":
-                readers = [*self._readers([], data["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
+                by_role = [*(_read(f"role:{role}") for role in ROLES), {"reader": ADMIN, "level": ADMIN}]
+                readers = [*self._readers([], data["visibility"]), *by_role]
             else:
                 readers = self._readers(paths)
             yield self._entry(kind, data, readers)
@@ -82,6 +95,7 @@ class Audience:
             visible = [] if space is None or is_deleted(space) else [path]
             paths.setdefault(site_space["_space"], []).extend(visible)
             objects.append(("site-space", {"title": space["title"] if space else "", **site_space}, visible))
+        objects += [("collection", collection, []) for collection in self.collections]
         objects += [("space", space, paths.get(space["id"], [])) for space in self.spaces.values()]
         specs = self.store.select("openapi", organization=self.organization["id"])
         return objects + [("openapi", {"title": spec["slug"], **spec}, []) for spec in specs]
@@ -114,18 +128,23 @@ class Audience:
         joins = [f"joins:{domain}" for domain in organization.get("emailDomains") or []]
         joins += ["joins:invite-link"] if organization.get("inviteLinks") else []
         for name in joins:
-            yield {"reader": name, "level": organization.get("defaultRole") or "guest"}
+            yield {"reader": name, "level": organization.get("defaultRole") or GUEST}
         for provider in self.store.select("saml", organization=organization["id"]):
-            yield {"reader": f"joins:saml:{provider['id']}", "level": provider.get("defaultRole") or "guest"}
-        for member in self.store.select("member", organization=organization["id"]):
-            yield {"reader": f"member:{member['id']}", "level": member["role"] or "guest"}
+            yield {"reader": f"joins:saml:{provider['id']}", "level": provider.get("defaultRole") or GUEST}
+        for member in self.members.values():
+            yield {"reader": f"member:{member['id']}", "level": member["role"] or GUEST}
 
-    def _space(self, space: Object, paths: list[Path]) -> list[Object]:
-        if is_deleted(space):
-            return []
-        readers = self._readers(paths, str(space.get("visibility", "private")))
-        levels = {role: member_level(self.ranks, role, space) for role in ("read", "admin")}
-        return [*readers, *({"reader": _role(role), "level": level} for role, level in levels.items() if level is not None)]
+    def _by_level(self, data: Object) -> Iterator[Object]:
+        """The members who reach a space or a collection: by role, and those whose level is another than that of their role."""
+        access = self.levels.access(data)
+        for role in (None, *ROLES, ADMIN):
+            level = access.of_role(role)
+            if level is not None:
+                yield {"reader": role if role == ADMIN else f"role:{role or GUEST}", "level": level}
+        for user in access.granted:
+            member = self.members.get(user)
+            if member is not None and access.of(member) != access.of_role(member["role"]):
+                yield {"reader": f"person:{user}", "level": access.of(member)}
 
     def names(self, path: Path, asked: Iterable[Conditions]) -> list[str]:
         """Who reads what is reached on this path. `asked`: conditions whose visitors are asked about."""
@@ -199,10 +218,6 @@ def _visitor(conditions: Conditions) -> tuple[str, Reader | None]:
 def joined(conditions: Conditions) -> str:
     """Several conditions as one."""
     return next(iter(conditions)) if len(conditions) == 1 else " && ".join(f"({condition})" for condition in sorted(conditions))
-
-
-def _role(role: str) -> str:
-    return "admin" if role == "admin" else "member"
 
 
 def _read(reader: str) -> Object:

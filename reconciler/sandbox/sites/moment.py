@@ -90,7 +90,8 @@ def moment(store: Store, base: str, organizations: Collection[str], asked: Mappi
         audiences.append(audience)
         names |= {f"link:{link['id']}": link.get("name") or "" for link in store.select("share-link", organization=id)}
         names |= {f"joins:saml:{saml['id']}": saml.get("label") or "" for saml in store.select("saml", organization=id)}
-        names |= {f"member:{member['id']}": member.get("displayName") or "" for member in store.select("member", organization=id)}
+        people = store.select("member", organization=id)
+        names |= {f"{who}:{member['id']}": member.get("displayName") or "" for member in people for who in ("member", "person")}
         for entry in audience.entries():
             titles[entry["kind"], entry["id"]] = entry["title"]
             # admins read everything, always

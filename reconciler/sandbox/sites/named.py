@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from reconciler.sandbox.integrations.integrations import KIND as INTEGRATION
-from reconciler.sandbox.organization.levels import NONE, member_level
 from reconciler.sandbox.served.page import ROOT, ServedSite, site_named
+from reconciler.sandbox.sites.asked import AskedReader, reads_as_member
 from reconciler.sandbox.sites.audience import Audience
 from reconciler.sandbox.sites.readers import Reader, opened
 from reconciler.sandbox.store import Object, Store
@@ -19,17 +19,17 @@ Objects = frozenset[tuple[str, str]]
 """Objects by kind and id."""
 
 NAME: Final = "named"
-ADMIN, GUEST = "admin", "guest"
 KINDS: Final = ("site", "section", "site-space", "space", "openapi", "collection", "share-link", INTEGRATION)
 
 
-def read_by(store: Store, reader: Reader, role: str | None = None) -> Objects:
-    """What a reader reads in every organization. `role`: as a member of it, who reads what others read too."""
-    organizations = store.select("organization")
-    return frozenset(seen for organization in organizations for seen in _read(store, organization, reader, role))
+def read_by(store: Store, reader: Reader, role: str | None = None, member: str | None = None) -> Objects:
+    """What a reader reads in every organization. `role`, `member`: as a member, who reads what others read too."""
+    asked = AskedReader(reader, role, member)
+    return frozenset(seen for organization in store.select("organization") for seen in _read(store, organization, asked))
 
 
-def _read(store: Store, organization: Object, reader: Reader, role: str | None) -> Iterator[tuple[str, str]]:
+def _read(store: Store, organization: Object, asked: AskedReader) -> Iterator[tuple[str, str]]:
+    reader = asked.reader
     audience = Audience(store, organization, named={NAME: reader})
     for entry in audience.entries():
         if any(known["reader"] == NAME for known in entry["readers"]):
@@ -42,20 +42,10 @@ def _read(store: Store, organization: Object, reader: Reader, role: str | None) 
     for integration in store.select(INTEGRATION, organization=id):
         if opened(str(integration.get("visibility", "private")), reader, has_key=False) and not reader.agent:
             yield INTEGRATION, integration["name"]
-    if role is not None:
-        yield from _as_member(store, audience, id, role)
-
-
-def _as_member(store: Store, audience: Audience, organization: str, role: str) -> Iterator[tuple[str, str]]:
-    """What a member without grants of their own reads; a guest reads only what others read too."""
-    if role == ADMIN:
-        yield from ((kind, data["id"]) for kind in KINDS for data in store.select(kind, organization=organization))
-        return
-    if role == GUEST:
-        return
-    yield from (("collection", collection) for collection, rank in audience.ranks.items() if rank > NONE)
-    yield from (("space", space["id"]) for space in audience.spaces.values() if member_level(audience.ranks, role, space) is not None)
-    yield from (("openapi", spec["id"]) for spec in store.select("openapi", organization=organization))
+    for kind in KINDS:
+        for data in store.select(kind, organization=id):
+            if not data.get("deletedAt") and reads_as_member(audience, asked, kind, data):
+                yield kind, data["id"]
 
 
 def key_of(store: Store, link: str) -> str | None:

@@ -29,7 +29,7 @@ class Visitor(Caller):
     def rank(self, organization: str) -> int:
         return self.standing if organization == self.organization else OUTSIDER
 
-    def _belongs(self, organization: str) -> bool:
+    def belongs(self, organization: str) -> bool:
         return bool(self.organization) and organization == self.organization
 
 
@@ -114,4 +114,6 @@ def shown(caller: Caller, site: str) -> Shown:
 
 
 def is_member(caller: Caller, organization: str) -> bool:
-    return caller.user is None or caller.store.find("member", f"{organization}:{caller.user}") is not None
+    """Whether the caller is a member of an organization who is not disabled there."""
+    member = {} if caller.user is None else caller.store.find("member", f"{organization}:{caller.user}")
+    return member is not None and not member.get("disabled")
