@@ -25,7 +25,9 @@ from tests.harness import BASE, TOKEN, Org
 from tests.transports import Through
 
 LEVELS = ("guest", "read", "comment", "edit", "review", "create", "admin")
-PEOPLE = ("member", "admin", "agent")
+MEMBERS = {f"member {role}": role for role in LEVELS[:-1]}
+"""The members with each role who were given nothing."""
+PEOPLE = (*MEMBERS, "admin", "agent")
 """Readers who belong to an organization."""
 REFUSED = '{"fault": "forbidden"}'
 
@@ -76,8 +78,8 @@ class Watched(Org):
         readers = {}
         for entry in audience(self.app.state.service.store, asked=self.asked):
             of = f":{entry['organization']}" if self.several else ""
-            levels = {f"{reader['reader']}{of if reader['reader'] in PEOPLE else ''}": reader["level"] for reader in entry["readers"]}
-            readers[entry["kind"], entry["id"]] = {name: LEVELS.index(level) for name, level in levels.items()}
+            levels = {reader["reader"].replace("role:", "member "): LEVELS.index(reader["level"]) for reader in entry["readers"]}
+            readers[entry["kind"], entry["id"]] = {f"{name}{of if name in PEOPLE else ''}": level for name, level in levels.items()}
         return Moment(request, readers)
 
     def transport(self) -> httpx2.AsyncBaseTransport:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.audience.moments import Watched
+from tests.audience.moments import MEMBERS, Watched
 from tests.audience.proof import Proof, Violation
 from tests.audience.worlds import EDITS, conditions, edited
 from tests.harness import BASE, TOKEN
@@ -122,17 +122,19 @@ def test_a_level_that_is_too_high_for_a_moment_is_noticed(proof: Proof) -> None:
     second = tree(visibility="public")
     requests: list[Request] = [("PATCH", "/spaces/{guide}", {"defaultLevel": level}) for level in ("comment", None)]
     result = by_hand(proof, second, *requests, PUBLIC)
-    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in result] == [
-        ("acme/space/guide", "member", "comment", 1)
-    ]
+    assert {(violation.name, violation.reader, violation.level, violation.number) for violation in result} == {
+        ("acme/space/guide", name, "comment", 1) for name in MEMBERS
+    }
 
 
 def test_a_space_that_moves_through_an_open_collection_is_noticed(proof: Proof) -> None:
     moves: list[Request] = [("POST", "/spaces/{salaries}/move", {"parent": parent}) for parent in ("{open}", None)]
-    result = by_hand(proof, tree(visibility="public"), *moves)
-    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in result] == [
-        ("acme/space/salaries", "member", "read", 1)
-    ]
+    inherits: Request = ("PATCH", "/spaces/{salaries}", {"defaultLevel": "inherit"})
+    closes: Request = ("PATCH", "/spaces/{salaries}", {"defaultLevel": None})
+    result = by_hand(proof, tree(visibility="public"), moves[0], inherits, closes, moves[1])
+    assert {(violation.name, violation.reader, violation.level, violation.number) for violation in result} == {
+        ("acme/space/salaries", name, "read", 2) for name in MEMBERS
+    }
 
 
 @pytest.mark.parametrize("active", [True, False])
@@ -149,7 +151,7 @@ def test_a_copy_may_be_read_by_those_who_read_its_source_and_by_nobody_else(proo
     assert by_hand(proof, tree(visibility="public"), duplicate) == []
     result = by_hand(proof, tree(visibility="unlisted"), duplicate, ("PATCH", "/spaces/{last}", {"defaultLevel": "edit"}))
     (copied,) = proof.org.copies
-    assert {(violation.name, violation.reader, violation.level) for violation in result} == {(copied, "member", "edit")}
+    assert {(violation.name, violation.reader, violation.level) for violation in result} == {(copied, name, "edit") for name in MEMBERS}
 
 
 def test_a_run_that_is_cut_sent_nothing_more_and_the_next_one_goes_on(proof: Proof) -> None:

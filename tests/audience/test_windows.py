@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from reconciler.model import Consent, Plan
-from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, VISITORS
-from tests.audience.moments import LEVELS, Readers, Watched
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, VISITORS, by_role
+from tests.audience.moments import LEVELS, MEMBERS as MEMBER_NAMES, Readers, Watched
 from tests.audience.proof import RUNS, RUNS_MAX, Proof
 from tests.audience.worlds import conditions, edited
 from tests.organizations import CONDITIONS, Tree, with_readers
@@ -132,12 +132,13 @@ def test_the_holders_of_several_links_are_one_line_of_a_moment_that_is_open(tmp_
 
 ADDRESS = "anyone-with-the-address"
 CLASSES = {
-    ANYONE: {"anyone", ADDRESS, "visitor", "member", "link"},
+    ANYONE: {"anyone", ADDRESS, "visitor", *MEMBER_NAMES, "link"},
     ANYONE_WITH_THE_URL: {ADDRESS, "visitor", "link"},
     VISITORS: {"visitor"},
     LINK_HOLDERS: {"link"},
     AGENTS: {"agent"},
-    MEMBERS: {"member"},
+    MEMBERS: {*MEMBER_NAMES},
+    **{by_role(role): {name} for name, role in MEMBER_NAMES.items()},
 }
 """The readers of the sandbox that belong to a class of readers of an exposure."""
 
@@ -218,18 +219,13 @@ def is_a_share_link(run: Run, line: Line) -> bool:
     return line.who == LINK_HOLDERS
 
 
-def is_a_level_of_members(run: Run, line: Line) -> bool:
-    """A level that an object has by itself, and one that it has from what contains it, are compared each with itself."""
-    return line.who in (MEMBERS)
-
-
 def is_a_condition_for_everybody(run: Run, line: Line) -> bool:
     """A site opens from visitors to everybody, and shows this under a condition: it may hold for people without any claim."""
     readers = run.before[line.address]
     return bool(line.conditions) and any(replace(line, who=VISITORS).includes(reader, readers[reader], run.addresses) for reader in readers)
 
 
-RULES: tuple[Rule, ...] = (is_a_share_link, is_a_level_of_members, is_a_condition_for_everybody)
+RULES: tuple[Rule, ...] = (is_a_share_link, is_a_condition_for_everybody)
 
 
 def runs(root: Path, seed: int, changes: int) -> Iterator[Run]:

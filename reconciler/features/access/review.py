@@ -233,7 +233,7 @@ class _Reviewing:
         anybody = (access for access in look.audiences.of(key) if access.who != MEMBERS and access.who not in BY_ROLE)
         for access in sorted(anybody, key=order):
             yield self._of_access(look, key, access, access)
-        for person in people_of(self.kinds, look.audiences.objects):
+        for person in sorted(people_of(self.kinds, look.audiences.objects), key=lambda person: name_of(self.kinds, person)):
             name = name_of(self.kinds, person)
             level = look.personal.of(person, key)
             if level.most < 0:

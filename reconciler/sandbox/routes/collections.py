@@ -90,7 +90,7 @@ async def create_collection(organizationId: str, body: CollectionCreate, caller:
             "id": caller.store.new_id("col"),
             "title": body.given().get("title") or "Untitled",
             "organization": organizationId,
-            "defaultLevel": None,
+            "defaultLevel": "inherit",
             GRANTS: granted_to(caller.user),
         }
         if body.parent is not None:

@@ -45,9 +45,8 @@ def written(*trees: Tree) -> Iterator[tuple[Any, Names, Names]]:
     for asked in sorted(conditions(*trees), key=sorted):
         names = (f"visitor:{name_of(asked)}",) if claims_of(asked) else ("visitor",)
         yield {"claims": claims_of(asked)}, names, names
-    for role in ROLES[1:-1]:
-        yield {"role": role}, ("member", *WEB), ("member", *WEB[:1])
-    yield {"role": "guest"}, WEB, WEB[:1]
+    for role in ROLES[:-1]:
+        yield {"role": role}, (f"member {role}", *WEB), (f"member {role}", *WEB[:1])
 
 
 def named(reader: Any) -> NamedReader:

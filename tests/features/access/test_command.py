@@ -86,7 +86,7 @@ def test_the_review_shows_who_can_read_each_object_now_and_after_the_plan(applie
     (line,) = next(row for row in document["objects"] if row["address"] == "acme/space/pay")["after"]
     assert line["path"] == ["space pay", "site-space docs/pay", "section docs/more", "site docs"]
     text = applied("access", "p").stdout
-    assert re.search(r"^acme/space/pay +admins only +anyone$", text, flags=re.MULTILINE)
+    assert re.search(r"^acme/space/pay +admins only: admin@sandbox.example +anyone$", text, flags=re.MULTILINE)
     assert text.endswith("; the plan changes the readers of 3.\n")
 
 
@@ -132,7 +132,7 @@ def test_the_review_is_a_tree_by_site_and_then_by_collection(applied: Cli) -> No
         "acme/space/pay",
         "acme/space/pro",
     ]
-    assert rows["acme/space/pay"].split("  ")[0] == "admins only"
+    assert rows["acme/space/pay"].split("  ")[0] == "admins only: admin@sandbox.example"
     assert "Admins can read everything. What single people and teams were granted is not shown.\n" in text
 
 
