@@ -97,6 +97,8 @@ class Field:
     read: str | Callable[[Mapping[str, Any]], Any] = ""
     # whether answers show it at all
     readable: bool = True
+    # whether a copy of an object has its source's value
+    copied: bool = True
     # whether it lists the people who say that they are in the object, so that it is known where these are asked (`PersonalList`)
     gathered: bool = False
     # whether the service may store it differently from what it was sent, so that a difference may be no change

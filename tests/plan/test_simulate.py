@@ -75,7 +75,7 @@ def variant(id: str, section: str | None, rank: int = 0, chosen: bool = False) -
             {"visibility": "public", "published": False, "agentsContext": "excluded", "adaptiveContent": {"enabled": False}, "proxy": None},
         ),
         ("acme/site/new", {"title": "New", "visibility": "unlisted"}, {"visibility": "unlisted", "published": False}),
-        ("acme/collection/new", {"title": "New"}, {"defaultLevel": None, "parent": None}),
+        ("acme/collection/new", {"title": "New"}, {"defaultLevel": "inherit", "parent": None}),
         ("acme/openapi/pets", {"source": {"url": "https://x"}}, {"visibility": "private"}),
         ("acme/saml/okta", {"entityID": "okta"}, {"defaultRole": None}),
     ],

@@ -176,7 +176,7 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
         "organization": organization,
         "language": "en",
         "revision": store.new_id("rev"),
-        "defaultLevel": None,
+        "defaultLevel": "inherit",
         **revisions.NONE,
         "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
     }
@@ -191,7 +191,7 @@ def duplicate(store: Store, source: Object, user: str | None = None) -> Object:
     copied = copy.deepcopy(source)
     now = store.stamp()
     copied |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    copied |= {"revision": store.new_id("rev"), **revisions.NONE, GRANTS: granted_to(user)}
+    copied |= {"revision": store.new_id("rev"), **revisions.NONE, GRANTS: granted_to(user), "defaultLevel": "inherit"}
     copied["_pages"] = fresh(store, copied["_pages"])
     copied.pop("deletedAt", None)
     return store.add("space", copied["organization"], collection_container(copied["organization"], copied.get("parent")), copied)
