@@ -44,7 +44,7 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
     for miss in misses:
         # What was violated already does not refuse a plan that corrects something, or that is not complete yet.
         unfinished = partial or (waiting and miss.demand.sees)
-        is_excused = miss.when is When.LEFT and (bool(mended) or unfinished)
+        is_excused = miss.when is When.PERHAPS or (miss.when is When.LEFT and (bool(mended) or unfinished))
         if miss.when is not When.MENDED:
             violations.append(violation(miss, desired, sides.called, Severity.WARNING if is_excused else Severity.ERROR))
     return CheckResults(tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
@@ -59,7 +59,9 @@ def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:
         before, after = look_before.verdict(demand.reader, was), look_after.verdict(demand.reader, then)
         met = Sees.YES if demand.sees else Sees.NO
         if after.sees is not met:
-            yield Miss(test, demand, address, When.NEW if before.sees is met else When.LEFT, after, look_after, then)
+            less = not demand.sees and before.sees is Sees.YES and after.sees is Sees.UNDECIDED
+            when = When.NEW if before.sees is met else When.PERHAPS if less else When.LEFT
+            yield Miss(test, demand, address, when, after, look_after, then)
         elif before.sees is not met:
             # What did not exist was not hidden from anybody.
             if was is not None:
@@ -131,6 +133,7 @@ class When(Enum):
 
     NEW = "after this plan"
     LEFT = "already today, and after this plan"
+    PERHAPS = "once this plan has ended what lets them"
     WINDOW = "for a while"
     MENDED = "violated already"
     TODAY = "today"

@@ -176,7 +176,7 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
         "organization": organization,
         "language": "en",
         "revision": store.new_id("rev"),
-        "defaultLevel": "inherit",
+        "defaultLevel": None,
         **revisions.NONE,
         "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
     }
