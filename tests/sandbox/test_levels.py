@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.sandbox import copies
 from tests.proofs import spread
 from tests.sandbox.box import ADA, CARA, CONTROL, RITA, SEED, ZOE, Box
 
@@ -328,3 +330,33 @@ def test_every_member_of_a_random_organization_reaches_what_the_rules_say(tmp_pa
         pairs += agree(box, document, chance)
     box.close()
     assert pairs > 0
+
+
+@pytest.mark.parametrize("seed", spread(range(200, 260), push=4))
+def test_a_copy_of_what_is_known_of_each_person_answers_the_same_for_each(tmp_path: Path, seed: int) -> None:
+    document = random_organization(random.Random(seed))
+    box = Box(tmp_path, document)
+    people = [f"/orgs/org_a/members/{member['id']}/{part}" for member in document["members"] for part in ("spaces", "teams")]
+    lists = [f"/orgs/org_a/{part}" for part in ("members", "teams", "collections")]
+    lists += [f"/collections/{collection['id']}/spaces" for collection in document["collections"]]
+    known = {path: box.items(path) for path in (*people, *lists)}
+    box.close()
+    export = copies.copied("http://127.0.0.1:1", {"/orgs/org_a": {"id": "org_a", "title": "Acme", "inviteLinks": False}} | known)
+    copies.write_copy(tmp_path / "copy.db", export)
+    copied = copy.copy(box)
+    copied.db = tmp_path / "copy.db"
+    copied.open()
+    copied.store.add_token(ADA, "usr_ada", "org_a", "write")
+    again = {path: copied.items(path) for path in known}
+    for path in known:
+        assert sorted(map(plain, again[path])) == sorted(map(plain, known[path])), path
+    copied.close()
+
+
+def plain(item: Any) -> str:
+    """An item of a list of people as it has to be the same in a copy."""
+    if "permission" in item:
+        return f"{item['space']['id']} {item['permission']}"
+    if "team" in item:
+        return f"{item['team']['id']} {item['team']['members']} {item['member']['role']}"
+    return f"{item['id']} {item.get('role')} {item.get('disabled')} {item.get('spaces')} {item.get('teams')} {item.get('members')}"
