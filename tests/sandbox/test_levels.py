@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from reconciler.sandbox import copies
+from reconciler.sandbox.sites.asked import AskedReader, readable
+from reconciler.sandbox.sites.audience import Audience
+from reconciler.sandbox.sites.named import read_by
+from reconciler.sandbox.sites.readers import Reader
 from tests.proofs import spread
 from tests.sandbox.box import ADA, CARA, CONTROL, RITA, SEED, ZOE, Box
 
@@ -294,6 +298,17 @@ def edit(box: Box, document: Document, chance: random.Random) -> None:
 
 def agree(box: Box, document: Document, chance: random.Random) -> int:
     """Compare every answer about every member with the table; the pairs that were compared."""
+
+    def read(asked: AskedReader) -> set[str]:
+        """The spaces and collections of a reader, as commands ask about them, which a rehearsal agrees with."""
+        alike = {id for kind, id in read_by(box.store, *asked) if kind in ("space", "collection")}
+        assert {id for kind, id in readable(audience, asked) if kind in ("space", "collection")} == alike
+        return alike
+
+    def reaching(member: Document) -> set[str]:
+        return {data["id"] for data in (*document["spaces"], *document["collections"]) if allowed(document, member, data) is not None}
+
+    audience = Audience(box.store, box.store.select("organization")[0])
     shown = {entry["id"]: entry for entry in box.items("/orgs/org_a/members", limit=100)}
     entries = box.send("GET", "/_sandbox/readers", token=CONTROL, params={"organization": "org_a"}).json()["items"]
     readers = {entry["id"]: {reader["reader"]: reader["level"] for reader in entry["readers"]} for entry in entries}
@@ -316,6 +331,9 @@ def agree(box: Box, document: Document, chance: random.Random) -> int:
             name = "admin" if member["role"] == "admin" else f"role:{member['role'] or 'guest'}"
             level = None if member.get("disabled") else named.get(f"person:{member['id']}", named.get(name))
             assert level == allowed(document, member, data), (member, data)
+        assert read(AskedReader(Reader(), member=member["id"])) == reaching(member), member
+    for role in (None, *ROLES):
+        assert read(AskedReader(Reader(), role or "guest")) == reaching({"id": "", "role": role}), role
     return len(document["members"]) * (len(document["spaces"]) + len(document["collections"]))
 
 
