@@ -7,6 +7,9 @@
 What the sandbox works out for itself (`urls`, `permissions`, counts, what is nested) is left out; where the other service shows another
 value than the sandbox would, that value is kept in a field that begins with `_`, and the sandbox shows it until a write changes it.
 
+What members were given is not shown by itself: where an answer about a member has another permission in a space than the levels give them,
+the copy gives it to the member at that space.
+
 Premises. Only lists tell an order. No answer says how collections and spaces are mixed in one row, so in a copy the collections come
 first. A level of sections and groups is put together from two lists: a group comes where its first section does.
 
@@ -31,6 +34,8 @@ from reconciler.sandbox.faults.rules import VERSION, Forbidden
 from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.integrations import integrations
 from reconciler.sandbox.integrations.specs import COMPLETE, RESULTS
+from reconciler.sandbox.organization.levels import GRANTS, Levels, SpaceCounts
+from reconciler.sandbox.service import RANKS
 from reconciler.sandbox.sites.structure import level, row
 from reconciler.sandbox.snapshot import Everything, restore
 from reconciler.sandbox.store import STEP, Object, Store
@@ -47,6 +52,7 @@ class CopiedRows:
         self.rows: dict[tuple[str, str], Object] = {}
         self.groups: dict[str, list[Object]] = {}
         self._last: dict[str, float] = {}
+        self._levels: dict[str, Levels] = {}
 
     def add(self, kind: str, organization: str, container: str, data: Object) -> Object:
         """Put an object at the end of its container; one that another answer showed already is left as it is."""
@@ -61,6 +67,25 @@ class CopiedRows:
     def data(self, kind: str, id: str) -> Object | None:
         entry = self.rows.get((kind, id))
         return None if entry is None else entry["data"]
+
+    def of(self, kind: str, organization: str) -> list[Object]:
+        """The objects of a kind that an organization has."""
+        return [entry["data"] for (of, _), entry in self.rows.items() if of == kind and entry["organization"] == organization]
+
+    def levels(self, organization: str) -> Levels:
+        """What members may do, once collections and teams were kept."""
+        if organization not in self._levels:
+            self._levels[organization] = Levels(self.of("collection", organization), self.of("team", organization))
+        return self._levels[organization]
+
+    def count_spaces(self) -> None:
+        """Keep how many spaces each member reaches beyond those that the copy knows of; fewer as a negative number."""
+        for organization in [id for kind, id in self.rows if kind == "organization"]:
+            spaces = [space for space in self.of("space", organization) if not space.get("deletedAt")]
+            counts = SpaceCounts(self.levels(organization), spaces)
+            for member in self.of("member", organization):
+                if "_spaces" in member:
+                    member["_spaces"] -= counts.of(member)
 
     def with_sections(self, organization: str, site: str) -> bool:
         """Whether the sections of a site are among the answers."""
@@ -90,6 +115,7 @@ def _copy(base: str, answers: Mapping[str, Any]) -> CopiedRows:
             if holes is not None:
                 keep(copy, body, **{name: unquote(value) for name, value in holes.groupdict().items()})
     copy.drop_without_site()
+    copy.count_spaces()
     return copy
 
 
@@ -148,6 +174,7 @@ def _members(copy: CopiedRows, items: list[Object], organization: str) -> None:
         member: Object = {name: shown[name] for name in ("id", "role", "joinedAt", "lastSeenAt", "disabled") if name in shown}
         member |= {"_pk": f"{organization}:{shown['id']}", "_organization": organization, "_teams": int(shown.get("teams") or 0)}
         member |= {"_sso": True} if shown.get("sso") else {}
+        member |= {"_spaces": shown["spaces"]} if isinstance(shown.get("spaces"), int) else {}
         member |= {name: user.get(name) or "" for name in ("email", "displayName")}
         copy.add("member", organization, f"members:{organization}", member)
 
@@ -156,6 +183,26 @@ def _teams(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in reversed(items):
         team = _kept(shown, "members", "spaces") | {"organization": organization, "_members": [], "_owner": "nobody"}
         copy.add("team", organization, f"teams:{organization}", team | {"_others": int(shown.get("members") or 0)})
+
+
+def _teams_of(copy: CopiedRows, items: list[Object], organization: str, member: str) -> None:
+    known = copy.data("member", f"{organization}:{member}")
+    for shown in items:
+        team = copy.data("team", str((shown.get("team") or {}).get("id")))
+        if known is not None and team is not None:
+            team["_members"].append(member)
+            team["_others"] = max(0, team["_others"] - 1)
+            team.setdefault("_roles", {})[member] = str((shown.get("member") or {}).get("role") or "read")
+            known["_teams"] = max(0, known["_teams"] - 1)
+
+
+def _given_to(copy: CopiedRows, items: list[Object], organization: str, member: str) -> None:
+    """What a member was given, as far as the levels do not give it to them."""
+    known = copy.data("member", f"{organization}:{member}")
+    for shown in items:
+        space, permission = copy.data("space", str((shown.get("space") or {}).get("id"))), shown.get("permission")
+        if known is not None and space is not None and permission in RANKS and copy.levels(organization).level(known, space) != permission:
+            space.setdefault(GRANTS, []).append({"member": member, "role": permission})
 
 
 def _saml(copy: CopiedRows, items: list[Object], organization: str) -> None:
@@ -356,6 +403,7 @@ KEEPERS: Final[tuple[tuple[re.Pattern[str], Callable[..., None]], ...]] = tuple(
         ("/orgs/{organization}", _organization),
         ("/orgs/{organization}/members", _members),
         ("/orgs/{organization}/teams", _teams),
+        ("/orgs/{organization}/members/{member}/teams", _teams_of),
         ("/orgs/{organization}/saml", _saml),
         ("/orgs/{organization}/agent-instructions", _instructions),
         ("/orgs/{organization}/collections", _collections),
@@ -370,6 +418,8 @@ KEEPERS: Final[tuple[tuple[re.Pattern[str], Callable[..., None]], ...]] = tuple(
         ("/orgs/{organization}/sites/{site}/sections", _sections),
         ("/orgs/{organization}/sites/{site}/site-spaces", _variants),
         ("/orgs/{organization}/sites/{site}/share-links", _links),
+        # Spaces are known from sites too, and levels from all collections and teams.
+        ("/orgs/{organization}/members/{member}/spaces", _given_to),
         ("/orgs/{organization}/openapi", _openapi),
         ("/orgs/{organization}/translations", _translations),
         ("/integrations", _integrations),

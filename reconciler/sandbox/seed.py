@@ -28,6 +28,7 @@ from reconciler.sandbox.seed_fields import (
     SeedError as SeedError,
     SeedProblem,
     Site,
+    SiteSpace,
     Space,
     Specification,
     Team,
@@ -35,7 +36,7 @@ from reconciler.sandbox.seed_fields import (
     entries,
 )
 from reconciler.sandbox.service import Caller, Fault, Service
-from reconciler.sandbox.sites.structure import free_path
+from reconciler.sandbox.sites.structure import free_path, level, new_site_space, row
 from reconciler.sandbox.store import Object, Store
 
 
@@ -215,7 +216,45 @@ def _site(store: Store, entry: Site) -> None:
     caller = Caller(Service(store, None), None, "write")
     site = structure_site(caller, entry.organization, SiteCreate(title=entry.title))
     store.remove("site", site["id"])
-    store.add("site", entry.organization, f"sites:{entry.organization}", {**site, **entry.given()})
+    site |= entry.given("siteSpaces", "sectionGroups", "sections")
+    store.add("site", entry.organization, f"sites:{entry.organization}", site)
+    if entry.siteSpaces and entry.sections:
+        raise Unfit("siteSpaces", "a site with sections has its spaces in them")
+    for group in entry.sectionGroups:
+        _fresh(store, "group", group.id)
+        _part_of_site(store, site, "group", group.given())
+    for number, section in enumerate(entry.sections):
+        taken = store.section_paths(site["id"])
+        data = {"title": section.title, "path": free_path(section.title, taken), "default": number == 0, **section.given("siteSpaces")}
+        if data["path"] in taken:
+            raise Unfit("sections", f"path {data['path']} is taken")
+        data["id"] = section.id or store.new_id("sitesc")
+        _fresh(store, "section", data["id"])
+        _part_of_site(store, site, "section", data)
+        _site_spaces(store, site, section.siteSpaces, data["id"])
+    _site_spaces(store, site, entry.siteSpaces, None)
+
+
+def _part_of_site(store: Store, site: Object, kind: str, data: Object) -> None:
+    """Add a section or a group."""
+    group = data.get("sectionGroup")
+    around = store.find("group", group) if group is not None else None
+    if group is not None and (around is None or around["site"] != site["id"]):
+        raise Unfit("sections" if kind == "section" else "sectionGroups", f"there is no group {group} before it", missing=group)
+    kept = {name: value for name, value in data.items() if value is not None}
+    store.add(kind, site["organization"], level(site["id"], group), kept | {"organization": site["organization"], "site": site["id"]})
+
+
+def _site_spaces(store: Store, site: Object, entries: list[SiteSpace], section: str | None) -> None:
+    for entry in entries:
+        space = store.find("space", entry.space)
+        if space is None or space["organization"] != site["organization"]:
+            raise Unfit("siteSpaces", f"there is no space {entry.space}", missing=entry.space)
+        if entry.id:
+            _fresh(store, "site-space", entry.id)
+        added = new_site_space(store, site, space, section)
+        store.remove("site-space", added["id"])
+        store.add("site-space", site["organization"], row(site["id"], section), added | entry.given("space"))
 
 
 def _openapi(store: Store, entry: Specification) -> None:

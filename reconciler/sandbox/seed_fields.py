@@ -82,6 +82,7 @@ class Page(Entry):
     markdown: StrictStr = Field("", description="The text.")
     variables: dict[str, StrictStr] = Field({}, description="Values for the expressions of this page, by name.")
     hidden: StrictBool = Field(False, description="Whether the table of contents omits it.")
+    condition: StrictStr = Field("", description="For which visitors it is shown, with the pages below it. Default: for all.")
     noIndex: StrictBool = Field(False, description="Whether search engines must not index it.")
     noRobotsIndex: StrictBool = Field(False, description="Whether robots must not index it.")
     layout: Free = Field({}, description="The parts of the page that are shown.")
@@ -241,8 +242,42 @@ class Space(Entry):
     comments: list[Comment] = Field([], description="The comments, the oldest first.")
 
 
+class SiteSpace(Entry):
+    """A space on a site."""
+
+    id: Id = Field("", description="Default: a new id.", validate_default=False)
+    space: Id = Field(description="The id of the space.")
+    path: StrictStr = Field("", description="Its part of the URL. Default: made from the title of the space.")
+    draft: StrictBool = Field(False, description="Whether it is shown to nobody.")
+    hidden: StrictBool = Field(False, description="Whether navigation omits it.")
+    condition: StrictStr = Field("", description="For which visitors it is shown. Default: for all.")
+
+
+class SectionGroup(Entry):
+    """A group of sections."""
+
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    sectionGroup: Id | None = Field(None, description="The id of the group that contains it, which comes before it.")
+    draft: StrictBool = Field(False, description="Whether it is shown to nobody, with everything in it.")
+    hidden: StrictBool = Field(False, description="Whether navigation omits it, with everything in it.")
+
+
+class Section(Entry):
+    """A section of a site."""
+
+    id: Id = Field("", description="Default: a new id.", validate_default=False)
+    title: StrictStr = Field("Untitled", description="The title.")
+    path: StrictStr = Field("", description="Its part of the URL. Default: made from the title.")
+    sectionGroup: Id | None = Field(None, description="The id of the group that contains it.")
+    draft: StrictBool = Field(False, description="Whether it is shown to nobody, with everything in it.")
+    hidden: StrictBool = Field(False, description="Whether navigation omits it.")
+    condition: StrictStr = Field("", description="For which visitors it is shown. Default: for all.")
+    siteSpaces: list[SiteSpace] = Field(description="Its spaces; the first is the default.", min_length=1)
+
+
 class Site(Entry):
-    """Sites. Sections and the spaces of a site cannot be seeded: apply a project."""
+    """Sites."""
 
     organization: Id = Field(description="The id of the organization.")
     id: Id = Field(description="The id.")
@@ -254,6 +289,9 @@ class Site(Entry):
     createdAt: Time = Field("", description="When it was created. Default: now.")
     adaptiveContent: AdaptiveContent = Field(AdaptiveContent(enabled=False), description="Whether conditions hide content.")
     agentsContext: Literal["excluded", "included"] = Field("excluded", description="Whether agents may use it.")
+    siteSpaces: list[SiteSpace] = Field([], description="The spaces of a site without sections; the first is the default.")
+    sectionGroups: list[SectionGroup] = Field([], description="The groups of its sections.")
+    sections: list[Section] = Field([], description="The sections; the first is the default.")
 
 
 class Specification(Entry):
@@ -315,6 +353,9 @@ PARTS: Final[Mapping[str, type[BaseModel]]] = {
     "comments": Comment,
     "grants": Grant,
     "members": TeamMember,
+    "siteSpaces": SiteSpace,
+    "sectionGroups": SectionGroup,
+    "sections": Section,
     "mergeRules": MergeRules,
     "rules": ReviewRule,
     "adaptiveContent": AdaptiveContent,

@@ -71,7 +71,7 @@ class View:
         if organization not in self._in_team:
             teams = self.store.select("team", organization=organization)
             self._in_team[organization] = Counter(member for team in teams for member in team["_members"])
-            self._spaces[organization] = SpaceCounts(self.store, organization)
+            self._spaces[organization] = SpaceCounts.of_organization(self.store, organization)
         shown = {
             "object": "user",
             "id": user,
@@ -89,7 +89,7 @@ class View:
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data.get("lastSeenAt", data["joinedAt"]),
             "sso": False,
-            "spaces": self._spaces[organization].of(data),
+            "spaces": max(0, self._spaces[organization].of(data) + data.get("_spaces", 0)),
             "teams": self._in_team[organization][user] + data.get("_teams", 0),
         }
 

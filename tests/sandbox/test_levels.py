@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,11 @@ from typing import Any
 
 import pytest
 
+from reconciler.sandbox import copies
+from reconciler.sandbox.sites.asked import AskedReader, readable
+from reconciler.sandbox.sites.audience import Audience
+from reconciler.sandbox.sites.named import read_by
+from reconciler.sandbox.sites.readers import Reader
 from tests.proofs import spread
 from tests.sandbox.box import ADA, CARA, CONTROL, RITA, SEED, ZOE, Box
 
@@ -292,6 +298,17 @@ def edit(box: Box, document: Document, chance: random.Random) -> None:
 
 def agree(box: Box, document: Document, chance: random.Random) -> int:
     """Compare every answer about every member with the table; the pairs that were compared."""
+
+    def read(asked: AskedReader) -> set[str]:
+        """The spaces and collections of a reader, as commands ask about them, which a rehearsal agrees with."""
+        alike = {id for kind, id in read_by(box.store, *asked) if kind in ("space", "collection")}
+        assert {id for kind, id in readable(audience, asked) if kind in ("space", "collection")} == alike
+        return alike
+
+    def reaching(member: Document) -> set[str]:
+        return {data["id"] for data in (*document["spaces"], *document["collections"]) if allowed(document, member, data) is not None}
+
+    audience = Audience(box.store, box.store.select("organization")[0])
     shown = {entry["id"]: entry for entry in box.items("/orgs/org_a/members", limit=100)}
     entries = box.send("GET", "/_sandbox/readers", token=CONTROL, params={"organization": "org_a"}).json()["items"]
     readers = {entry["id"]: {reader["reader"]: reader["level"] for reader in entry["readers"]} for entry in entries}
@@ -314,6 +331,9 @@ def agree(box: Box, document: Document, chance: random.Random) -> int:
             name = "admin" if member["role"] == "admin" else f"role:{member['role'] or 'guest'}"
             level = None if member.get("disabled") else named.get(f"person:{member['id']}", named.get(name))
             assert level == allowed(document, member, data), (member, data)
+        assert read(AskedReader(Reader(), member=member["id"])) == reaching(member), member
+    for role in (None, *ROLES):
+        assert read(AskedReader(Reader(), role or "guest")) == reaching({"id": "", "role": role}), role
     return len(document["members"]) * (len(document["spaces"]) + len(document["collections"]))
 
 
@@ -328,3 +348,33 @@ def test_every_member_of_a_random_organization_reaches_what_the_rules_say(tmp_pa
         pairs += agree(box, document, chance)
     box.close()
     assert pairs > 0
+
+
+@pytest.mark.parametrize("seed", spread(range(200, 260), push=4))
+def test_a_copy_of_what_is_known_of_each_person_answers_the_same_for_each(tmp_path: Path, seed: int) -> None:
+    document = random_organization(random.Random(seed))
+    box = Box(tmp_path, document)
+    people = [f"/orgs/org_a/members/{member['id']}/{part}" for member in document["members"] for part in ("spaces", "teams")]
+    lists = [f"/orgs/org_a/{part}" for part in ("members", "teams", "collections")]
+    lists += [f"/collections/{collection['id']}/spaces" for collection in document["collections"]]
+    known = {path: box.items(path) for path in (*people, *lists)}
+    box.close()
+    export = copies.copied("http://127.0.0.1:1", {"/orgs/org_a": {"id": "org_a", "title": "Acme", "inviteLinks": False}} | known)
+    copies.write_copy(tmp_path / "copy.db", export)
+    copied = copy.copy(box)
+    copied.db = tmp_path / "copy.db"
+    copied.open()
+    copied.store.add_token(ADA, "usr_ada", "org_a", "write")
+    again = {path: copied.items(path) for path in known}
+    for path in known:
+        assert sorted(map(plain, again[path])) == sorted(map(plain, known[path])), path
+    copied.close()
+
+
+def plain(item: Any) -> str:
+    """An item of a list of people as it has to be the same in a copy."""
+    if "permission" in item:
+        return f"{item['space']['id']} {item['permission']}"
+    if "team" in item:
+        return f"{item['team']['id']} {item['team']['members']} {item['member']['role']}"
+    return f"{item['id']} {item.get('role')} {item.get('disabled')} {item.get('spaces')} {item.get('teams')} {item.get('members')}"

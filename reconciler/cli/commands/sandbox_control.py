@@ -111,7 +111,7 @@ def _exported(path: Path) -> Any:
 ANYONE: Final = "anyone"
 WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own besides `anyone`
 UNSAID: Final = ("admin", "member:")  # the same for every object, or in the list of members
-OF_ROLE, GUEST = "role:", "guest"
+OF_ROLE, PERSON, GUEST = "role:", "person:", "guest"
 
 
 @click.command("readers", short_help="Show who can read what.")
@@ -149,7 +149,8 @@ def readers_text(readers: Sequence[Mapping[str, str]]) -> str:
     texts = [entry["reader"] + ("" if entry["level"] == "read" else f" ({entry['level']})") for entry in shown]
     by_role = {entry["reader"].removeprefix(OF_ROLE): entry["level"] for entry in shown if entry["reader"].startswith(OF_ROLE)}
     if by_role:
-        texts = [*(text for text in texts if not text.startswith(OF_ROLE)), _members(by_role)]
+        others = [text for text in texts if not text.startswith((OF_ROLE, PERSON))]
+        texts = [*others, _members(by_role), *(text for text in texts if text.startswith(PERSON))]
     return ", ".join(texts) or "nobody"
 
 

@@ -93,16 +93,19 @@ class Levels:
 
 
 class SpaceCounts:
-    """How many spaces each member of an organization reaches."""
+    """How many spaces each member of an organization reaches. `spaces`: those that are not deleted."""
 
-    def __init__(self, store: Store, organization: str) -> None:
-        levels = Levels.of(store, organization)
-        accesses = [levels.access(space) for space in store.parts("space", organization, "id", "parent", "defaultLevel", GRANTS)]
+    def __init__(self, levels: Levels, spaces: Iterable[Object]) -> None:
+        accesses = [levels.access(space) for space in spaces]
         self._levels = Counter(access.level for access in accesses)
         self._granted: dict[str, Counter[str | None]] = {}
         for access in accesses:
             for user in access.granted:
                 self._granted.setdefault(user, Counter())[access.level] += 1
+
+    @classmethod
+    def of_organization(cls, store: Store, organization: str) -> SpaceCounts:
+        return cls(Levels.of(store, organization), store.parts("space", organization, "id", "parent", "defaultLevel", GRANTS))
 
     def of(self, member: Object) -> int:
         """How many spaces one member reaches."""

@@ -28,11 +28,11 @@ async def get_published_site(organizationId: str, siteId: str, shareKey: str | N
     if not site["published"]:
         raise Fault(404, f"site {siteId} is not published")
     visible = shown_to(caller, siteId)
-    view = View(caller).of_site(siteId, visible.site_space)
+    view = View(caller).of_site(siteId, lambda item: visible.site_space(item) and not visible.is_draft(item))
     shown = view.site(site)
     in_sections = structure.sections(caller.store, siteId)
-    sections = [item for item in in_sections if visible.section(item)]
-    standing = [item for item in structure.site_spaces(caller.store, siteId) if visible.site_space(item)]
+    sections = [item for item in in_sections if visible.section(item) and not visible.is_draft(item)]
+    standing = [item for item in structure.site_spaces(caller.store, siteId) if visible.site_space(item) and not visible.is_draft(item)]
     if in_sections:
         parts = {"type": "sections", "structure": [view.section(item) for item in sections]}
     else:

@@ -229,6 +229,8 @@ class ServedSite:
         entries: list[Entry] = []
         seen = {section["id"] for section in self.pages.sections}
         for kind, part in rows.get(group, []):
+            if self.pages.shown.is_hidden(part):
+                continue
             if kind == "group":
                 inside = self._level(here, part["id"], rows)
                 entries += [Entry(part["title"], inside=inside, current=any(entry.current for entry in inside))] if inside else []
@@ -241,7 +243,7 @@ class ServedSite:
     def _variants(self, answer: PublishedPage) -> list[Entry]:
         """The variants of a section; each leads to the same page where it lists one."""
         entries = []
-        for variant in self.pages.variants(answer.section):
+        for variant in (variant for variant in self.pages.variants(answer.section) if not variant.get("hidden")):
             rows = visible_pages(self.pages.pages(variant))
             url = next((self.page_url(variant, page) for page in rows if page.path and page.path == answer.page.path), None)
             begin = self.pages.begin(answer.section, variant)
@@ -304,6 +306,8 @@ class ServedSite:
         matches: list[Entry] = []
         for section in self.pages.tabs() if wanted else ():
             for variant in self.pages.variants(section):
+                if self.pages.shown.is_hidden(variant):
+                    continue
                 where = [section["title"]] if section is not None else []
                 where += [self.pages.title(variant)] if len(self.pages.variants(section)) > 1 or section is None else []
                 for page in visible_pages(self.pages.pages(variant)):

@@ -17,7 +17,8 @@ from typing import Any, Final
 from reconciler.sandbox.organization.levels import ADMIN, Levels
 from reconciler.sandbox.service import RANKS
 from reconciler.sandbox.sites.conditions import UNSIGNED, example
-from reconciler.sandbox.sites.readers import Gate, Reader, is_deleted, opened
+from reconciler.sandbox.sites.pages import page_conditions
+from reconciler.sandbox.sites.readers import Gate, Reader, is_deleted, is_marked, opened
 from reconciler.sandbox.store import Object, Store
 
 ANYONE, ADDRESS, VISITOR, AGENT = "anyone", "anyone-with-the-address", "visitor", "agent"
@@ -58,6 +59,7 @@ class Audience:
             self.holders.setdefault(link["site"], {})[f"link:{link['id']}"] = Reader(address=True, shareKey=link["_secret"])
         self.sections = {section["id"]: section for section in self.store.select("section", organization=id)}
         self.site_spaces = self.store.select("site-space", organization=id)
+        self.around = {**self.sections, **{group["id"]: group for group in self.store.select("group", organization=id)}}
         self.spaces = {space["id"]: space for space in self.store.select("space", organization=id)}
         self.collections = self.store.select("collection", organization=id)
         self.levels = Levels(self.collections, self.store.select("team", organization=id))
@@ -87,12 +89,13 @@ class Audience:
         objects: list[tuple[str, Object, list[Path]]] = [("site", site, [(self.gates[site["id"]], frozenset())]) for site in self.sites]
         for section in self.sections.values():
             gate = self.gates[section["site"]]
-            objects.append(("section", section, [(gate, gate.conditions(section))]))
+            draft = is_marked("draft", section, self.around)
+            objects.append(("section", section, [] if draft else [(gate, gate.conditions(section))]))
         paths: dict[str, list[Path]] = {}
         for site_space in self.site_spaces:
             gate, space = self.gates[site_space["site"]], self.spaces.get(site_space["_space"])
             path = (gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
-            visible = [] if space is None or is_deleted(space) else [path]
+            visible = [] if space is None or is_deleted(space) or is_marked("draft", site_space, self.around) else [path]
             paths.setdefault(site_space["_space"], []).extend(visible)
             objects.append(("site-space", {"title": space["title"] if space else "", **site_space}, visible))
         objects += [("collection", collection, []) for collection in self.collections]
@@ -104,6 +107,9 @@ class Audience:
     def conditions(self) -> dict[str, Conditions]:
         """The conditions of visitors who are asked about, by the names of these."""
         every = dict.fromkeys(conditions for _, _, paths in self.reached for _, conditions in paths if conditions)
+        for kind, data, paths in self.reached:
+            of_pages = page_conditions(data.get("_pages") or []) if kind == "space" else ()
+            every |= dict.fromkeys(conditions | own for gate, conditions in paths if gate.is_adaptive for own in of_pages)
         return {f"{VISITOR}:{joined(conditions)}": conditions for conditions in every}
 
     def visited(self, conditions: Conditions, kind: str, id: str) -> bool:

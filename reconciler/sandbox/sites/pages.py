@@ -8,7 +8,8 @@
 A page answers at the path of each variant that shows its space, then its own. The default variant also answers without its segment, and
 the default section without its. The first page of a variant also answers at the variant's own path. Where two pages would answer at one
 path, a section goes before a variant, and a variant before a page: what is named goes before what is left out. Pages of the type `group`
-have no path of their own; hidden pages answer (contract notes, "Published pages").
+have no path of their own; hidden pages answer (contract notes, "Published pages"). What is a draft is not published. A page with a
+condition is hidden from readers for whom it is not true, with the pages below it.
 
 In: what a reader sees of a site. Out: sections, variants, pages. Pure, but for the store that is read.
 """
@@ -28,11 +29,15 @@ from reconciler.sandbox.store import Object, Store
 
 
 class SitePage(NamedTuple):
-    """A page in the order of readers. `depth`: 0 at the top of its space; `path`: in its space, empty for a `group`, which has no page."""
+    """A page in the order of readers. `depth`: 0 at the top of its space; `path`: in its space, empty for a `group`, which has no page.
+
+    `conditions`: its own, and those of the pages that it is below.
+    """
 
     data: Object
     depth: int
     path: str
+    conditions: frozenset[str]
 
 
 class PublishedPage(NamedTuple):
@@ -50,16 +55,19 @@ class SitePages:
     store: Store
     shown: Shown
     _pages: dict[str, list[SitePage]] = field(default_factory=dict)
+    _passes: Callable[[frozenset[str]], bool] = field(init=False)
 
     def __post_init__(self) -> None:
         site = self.shown.gate.site["id"]
         self.in_sections = structure.sections(self.store, site)
-        self.sections = [section for section in self.in_sections if self.shown.section(section)]
+        self.sections = [section for section in self.in_sections if self.shown.section(section) and not self.shown.is_draft(section)]
+        self._passes = self.shown.passes
         rows = structure.variants(self.store, site)
         spaces = self.store.find_all("space", (item["_space"] for row in rows.values() for item in row))
         self.spaces = {id: space for id, space in spaces.items() if not is_deleted(space)}
         self._variants = {
-            at: [item for item in row if item["_space"] in self.spaces and self.shown.site_space(item)] for at, row in rows.items()
+            at: [item for item in row if item["_space"] in self.spaces and self.shown.site_space(item) and not self.shown.is_draft(item)]
+            for at, row in rows.items()
         }
 
     def tabs(self) -> list[Object | None]:
@@ -73,6 +81,7 @@ class SitePages:
     def seen(self, passes: Callable[[frozenset[str]], bool]) -> SitePages:
         """What a reader who passes these conditions sees of what is seen here."""
         seen, gate = copy(self), self.shown.gate
+        seen._passes = passes
         sections: dict[str | None, Object] = {section["id"]: section for section in self.sections}
         seen.sections = [section for section in self.sections if passes(gate.conditions(section))]
         seen._variants = {
@@ -84,16 +93,26 @@ class SitePages:
     def conditions(self) -> frozenset[frozenset[str]]:
         """All conditions that readers have to pass, on the way to a section or a variant."""
         gate, rows = self.shown.gate, [(section, self.variants(section)) for section in self.tabs()]
-        return frozenset({gate.conditions(section, item) for section, row in rows for item in (None, *row)})
+        every = {gate.conditions(section, item) for section, row in rows for item in (None, *row)}
+        if gate.is_adaptive:
+            every |= {self.shown.conditions(item) | page.conditions for _, row in rows for item in row for page in self._all_pages(item)}
+        return frozenset(every)
 
     def title(self, variant: Object) -> str:
         return str(self.spaces[variant["_space"]]["title"])
 
     def pages(self, variant: Object) -> list[SitePage]:
-        """The pages of the space that a variant shows, in the order of readers."""
+        """The pages that this reader sees of the space that a variant shows, in the order of readers."""
+        pages = self._all_pages(variant)
+        if not self.shown.gate.is_adaptive:
+            return pages
+        before = self.shown.conditions(variant)
+        return [page for page in pages if not page.conditions or self._passes(before | page.conditions)]
+
+    def _all_pages(self, variant: Object) -> list[SitePage]:
         space = variant["_space"]
         if space not in self._pages:
-            self._pages[space] = list(_walk(self.spaces[space].get("_pages", []), 0))
+            self._pages[space] = list(_walk(self.spaces[space].get("_pages", []), 0, frozenset()))
         return self._pages[space]
 
     def path(self, answer: PublishedPage) -> str:
@@ -142,10 +161,17 @@ def plain(path: str) -> str:
     return "/".join(filter(None, path.split("/")))
 
 
-def _walk(pages: list[Object], depth: int) -> Iterator[SitePage]:
+def page_conditions(pages: list[Object]) -> frozenset[frozenset[str]]:
+    """The conditions of the pages of a space, for each page that has some."""
+    return frozenset(page.conditions for page in _walk(pages, 0, frozenset()) if page.conditions)
+
+
+def _walk(pages: list[Object], depth: int, above: frozenset[str]) -> Iterator[SitePage]:
     for data in pages:
+        own_condition = data.get("condition")
+        conditions = above | {own_condition} if isinstance(own_condition, str) and own_condition else above
         title = data["title"] if isinstance(data.get("title"), str) else "Untitled"
         own = data["slug"] if isinstance(data.get("slug"), str) else slug(title)
         path = data["path"] if isinstance(data.get("path"), str) else own
-        yield SitePage(data, depth, "" if data.get("type") == "group" else plain(path))
-        yield from _walk(data.get("pages") or [], depth + 1)
+        yield SitePage(data, depth, "" if data.get("type") == "group" else plain(path), conditions)
+        yield from _walk(data.get("pages") or [], depth + 1, conditions)

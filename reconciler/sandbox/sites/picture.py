@@ -71,6 +71,8 @@ def _site(store: Store, base: str, site: Object, gate: Gate, taken: Picture) -> 
 
     def level(group: str | None) -> Iterator[Object]:
         for kind, shown in rows.get(group, []):
+            if pages.shown.is_draft(shown):
+                continue
             if kind == "group":
                 yield _part(kind, shown, str(shown["title"]), frozenset(), parts=list(level(shown["id"])))
             else:

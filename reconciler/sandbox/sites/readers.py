@@ -3,13 +3,15 @@
 A published site is read by: everybody where it is `public`; whoever knows the address where it is `unlisted`; holders of the key of an
 active link where it is not `visitor-auth`; visitors who sign in where it is `visitor-auth`. Visitors and holders of a link know the
 address. Agents of the organization read every site whose `agentsContext` is `included`, published or not, and nothing else; no condition
-hides anything from them. Conditions hide sections and site spaces from all others while `adaptiveContent` is enabled.
+hides anything from them. Conditions hide sections, site spaces and pages from all others while `adaptiveContent` is enabled. A draft
+section, group or site space is shown to nobody, with everything in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from secrets import compare_digest
 from typing import Any, Final
 
@@ -73,9 +75,14 @@ class Gate:
         # a comparison that ends at the first different character tells a stranger how much of a key is right
         return key is not None and any(compare_digest(secret.encode(), key.encode(errors="replace")) for secret in self.keys)
 
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether conditions are in force."""
+        return bool(self.site.get("adaptiveContent", {}).get("enabled"))
+
     def conditions(self, *parts: Mapping[str, Any] | None) -> frozenset[str]:
         """The conditions of a section and of a site space in it that are in force."""
-        if not self.site.get("adaptiveContent", {}).get("enabled"):
+        if not self.is_adaptive:
             return frozenset()
         return frozenset(part["condition"] for part in parts if part is not None and part.get("condition"))
 
@@ -92,18 +99,42 @@ class Shown:
 
     def __init__(self, store: Store, site: Object, reader: Reader | None) -> None:
         self.store, self.reader, self.gate = store, reader, Gate.of(store, site)
-        self._sections: dict[str, Object] | None = None
+
+    @cached_property
+    def around(self) -> dict[str, Object]:
+        """The sections and groups of the site, by id."""
+        return {data["id"]: data for _, data in self.store.in_site(self.gate.site["id"], "section", "group")}
+
+    def passes(self, conditions: frozenset[str]) -> bool:
+        return self.reader is None or self.reader.passes(conditions)
+
+    def conditions(self, site_space: Object) -> frozenset[str]:
+        """The conditions on the way to a site space."""
+        return self.gate.conditions(self.around.get(site_space.get("section", "")), site_space)
+
+    def is_draft(self, part: Object) -> bool:
+        return is_marked("draft", part, self.around)
+
+    def is_hidden(self, part: Object) -> bool:
+        """Whether navigation leaves out a part of the site, which answers at its URL all the same."""
+        return is_marked("hidden", part, self.around)
 
     def section(self, section: Object) -> bool:
-        return self.reader is None or self.reader.passes(self.gate.conditions(section))
+        return self.reader is None or (self.passes(self.gate.conditions(section)) and not self.is_draft(section))
 
     def site_space(self, site_space: Object) -> bool:
         if self.reader is None:
             return True
-        if self._sections is None:
-            self._sections = {data["id"]: data for kind, data in self.store.in_site(self.gate.site["id"], "section")}
-        conditions = self.gate.conditions(self._sections.get(site_space.get("section", "")), site_space)
-        return self.reader.passes(conditions) and not is_deleted(self.store.find("space", site_space["_space"]))
+        shown = self.passes(self.conditions(site_space)) and not self.is_draft(site_space)
+        return shown and not is_deleted(self.store.find("space", site_space["_space"]))
+
+
+def is_marked(mark: str, part: Object, around: Mapping[str, Object]) -> bool:
+    """Whether a section, a group or a site space, or what it is in, is marked so. `around`: the sections and groups of its site by id."""
+    at: Object | None = part
+    while at is not None and not at.get(mark):
+        at = around.get(str(at.get("section") or at.get("sectionGroup")))
+    return at is not None
 
 
 def is_deleted(space: Object | None) -> bool:
