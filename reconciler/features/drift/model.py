@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
 from reconciler.address import Address, Glob
@@ -13,6 +13,7 @@ from reconciler.model.findings import Source, Violation
 from reconciler.model.plan import Delta, Exposure, Unmanaged
 from reconciler.model.state import Position
 from reconciler.report.sheet import Share
+from reconciler.text.names import minute
 
 
 class DriftWord(StrEnum):
@@ -130,6 +131,17 @@ class DriftBounds:
 
     after: datetime | None = None
     before: datetime | None = None
+
+    def text(self, zone: tzinfo | None) -> str:
+        """`between 26 Nov 2026, 02:10 CET and 26 Nov 2026, 02:20 CET`; "" where nothing is known."""
+        after, before = (None if moment is None else minute(moment, zone) for moment in (self.after, self.before))
+        if after is None or after == before:
+            return "" if before is None else f"{'at' if after == before else 'before'} {before}"
+        day = after.rpartition(",")[0]
+        start = after.rpartition(" ")[0]
+        if before is None:
+            return f"after {after}"
+        return f"between {start} and {before[len(day) + 2 :]}" if before.startswith(f"{day}, ") else f"between {after} and {before}"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.config.secrets import command
+from reconciler import programs
 from reconciler.errors import UsageError
 from reconciler.own_files import OwnFolder, locked
 
@@ -89,9 +89,9 @@ class Server:
     def log(self) -> Path:
         return self.cluster / "log"
 
-    def run(self, program: str, *arguments: str, given: str = "") -> command.EndedCommand:
+    def run(self, program: str, *arguments: str, given: str = "") -> programs.EndedCommand:
         """Run a program of the server's, in its folder. Its input is in no error and no list of processes."""
-        return command.run(
+        return programs.run(
             [str(self.programs / program), *arguments],
             environ={"LC_ALL": "C", "PATH": os.defpath},
             folder=self.cluster,
@@ -170,7 +170,7 @@ def _programs(user: pwd.struct_passwd | None) -> Path:
         return programs
     words = [str(programs / "postgres"), "--version"]
     try:
-        command.run(words, environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user.pw_name)
+        programs.run(words, environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user.pw_name)
     except PermissionError:  # the programs of an environment in root's own home
         package.ensure_prefix_permissions(programs)
         package.ensure_folder_permissions(programs, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
