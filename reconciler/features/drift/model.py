@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
+from reconciler import exits
 from reconciler.address import Address, Glob
 from reconciler.model.actual import Unknown
 from reconciler.model.findings import Source, Violation
@@ -211,3 +212,15 @@ class Drift:
     def count(self, status: DriftWord) -> int:
         """How many objects have this status."""
         return sum(resource.status is status for resource in self.resources)
+
+
+def exit_code(drift: Drift, *, fail_on: Collection[DriftClass] = ()) -> int:
+    """The exit code of drift: a failed assertion counts as drift. Unmanaged objects alone are not drift; a state that tracks none of the
+    selected resources cannot exclude drift. `fail_on`: only these classes count, whatever else differs, also where a change means something
+    worse too."""
+    codes = [exits.DONE]
+    if any({group.drift_class, *group.also} & {*fail_on} for group in drift.groups) if fail_on else drift.resources or drift.violations:
+        codes.append(exits.PENDING)
+    if drift.unknown or drift.unread or drift.undecided or drift.blind:
+        codes.append(exits.PARTLY)
+    return exits.strongest(codes)

@@ -36,10 +36,10 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
+from reconciler.features.drift.accepted import accepted_document
 from reconciler.features.drift.commands.groups import lines
 from reconciler.features.drift.documents import DriftDocument, ProposalDocument
 from reconciler.features.drift.model import Drift, DriftBounds
-from reconciler.features.drift.report.accepted import accepted_document
 from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.accepted import accepted_drift
