@@ -145,7 +145,7 @@ def _formats() -> None:
 
 def _explained() -> None:
     from reconciler.features.policies import report as policies
-    from reconciler.report.explained import EXPLAINED
+    from reconciler.run.explained import EXPLAINED
 
     EXPLAINED.fill(policies.EXPLAINED)
 

@@ -26,7 +26,7 @@ from reconciler.client.pacing import Clock
 from reconciler.client.service import Reader, Writer
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
-from reconciler.model import Outcome, Plan, State
+from reconciler.model import JournalEntry, Outcome, Plan, RecordedRun, State
 from reconciler.observe import observe, planned
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
@@ -246,3 +246,14 @@ class Org:
     def id(self, address: str) -> str:
         """The id an address is bound to, as the service calls it."""
         return next(bare(binding.id) for at, binding in self.remembered().bindings.items() if str(at) == address)
+
+
+def runs(org: Org) -> tuple[RecordedRun, ...]:
+    """Those that sent anything, newest first."""
+    with org.store() as store:
+        return tuple(run for run in store.runs() if run.anything)
+
+
+def entries(org: Org, run: str) -> tuple[JournalEntry, ...]:
+    with org.store() as store:
+        return store.entries(run)

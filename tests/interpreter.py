@@ -84,7 +84,6 @@ def serve() -> None:
     """Run what each line of the input asks for."""
     import reconciler.cli.commands.apply
     import reconciler.cli.commands.plan
-    import reconciler.features.drift.command
     import reconciler.sandbox.app  # noqa: F401
 
     answers = os.fdopen(os.dup(1), "wb", buffering=0)

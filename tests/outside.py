@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
-
 from reconciler.address import Address
-from reconciler.client import ClientSettings
-from reconciler.client.service import Reader
-from reconciler.features.drift.model import Drift
-from reconciler.features.drift.plan import drift, grouped, looking_for_access
-from reconciler.model import Actual, State
-from reconciler.observe import observe, planned
-from reconciler.plan.matching.match import identify
-from reconciler.plan.planner import plan
-from reconciler.plan.world import World
 from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
-from tests.harness import BASE, TOKEN, Org, kinds
+from tests.harness import Org, kinds
 from tests.small import node, small
-from tests.transports import Onward, Through, Way, between
 
 
 def everything() -> dict[str, Any]:
@@ -233,59 +219,3 @@ def _path(org: Org, case: Case, path: str, holes: dict[str, str]) -> str:
     for name, value in holes.items():
         path = path.replace(f"{{{name}}}", value)
     return path
-
-
-def showing(id: str, key: str, value: Any) -> Way:
-    """Shows one key of one object otherwise: what somebody with other means than this API did to it."""
-
-    def change(part: Any) -> None:
-        """Wherever the object is shown."""
-        if isinstance(part, dict) and part.get("id") == id:
-            part[key] = value
-        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-            change(inner)
-
-    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
-        answer = await onward(request)
-        document = json.loads(await answer.aread() or b"null")
-        change(document)
-        headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
-        return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
-
-    return way
-
-
-def observed(org: Org) -> tuple[State, Actual]:
-    """What is remembered, and what the service shows."""
-    state = org.remembered()
-
-    async def look() -> Actual:
-        async with org.client(Reader) as reader:
-            return await observe(reader, kinds(), org.load().desired, state)
-
-    return state, asyncio.run(look())
-
-
-def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing: tuple[str, ...] = ()) -> Drift:
-    """The drift of a project in groups, by a client that cannot write; of a `case` that no request makes, as it would show."""
-    return asyncio.run(_drifted(org, case, whole, failing))
-
-
-async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str, ...]) -> Drift:
-    desired = org.load().desired
-    state = org.remembered()
-    if case is not None and case.shown is not None:
-        transport = between(org.transport(), showing(org.id(case.address), case.shown, case.value))
-        reader = Reader(ClientSettings(BASE, TOKEN), transport=Through(transport))
-    else:
-        reader = org.client(Reader, failing=failing)
-    async with reader:
-        actual = await observe(reader, kinds(), looking_for_access(kinds(), desired), state, everything=whole)
-        made, actual = await planned(reader, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual))
-    found = drift(World(kinds(), desired, state, actual), made, whole=whole)
-    return grouped(World(kinds(), desired, state, actual), identify(kinds(), desired, state, actual), found)
-
-
-def said(found: Drift) -> list[str]:
-    """`acme/space/one: changed title`."""
-    return [f"{one.address}: {one.status} {' '.join(delta.name for delta in one.fields)}".strip() for one in found.resources]

@@ -19,18 +19,11 @@ import httpx2
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import load
-from reconciler.features.drift.model import Drift
-from reconciler.features.drift.plan import drift
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Desired, Plan, State
+from reconciler.model import Actual, Desired, State
 from reconciler.observe import observe
-from reconciler.plan.matching.match import identify
-from reconciler.plan.matching.missing import believable
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
-from reconciler.plan.world import World
 from reconciler.run.connection.embedded import own_seed, seed_document
-from tests.harness import BASE, TOKEN, Org, Still
+from tests.harness import BASE, TOKEN, Org
 from tests.transports import Onward, Through, between
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "acme"
@@ -125,22 +118,6 @@ def record(org: Org) -> Record:
 
     asyncio.run(look())
     return Record(desired, state, answers)
-
-
-def planned(
-    record: Record, transport: httpx2.AsyncBaseTransport, *, accept: int | None = None, clock: Still | None = None
-) -> tuple[Plan, Drift]:
-    """Observe, believe, plan and read the drift of it, as `plan` and `drift` do. Raises what they raise."""
-    desired, state = record.desired, record.state
-
-    async def look() -> Actual:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(transport), clock=clock or Still(), jitter=lambda: 0.5) as reader:
-            return await observe(reader, kinds(), desired, state)
-
-    actual = asyncio.run(look())
-    believable(identify(kinds(), desired, state, actual), desired, accept=accept)
-    made = prove(World(kinds(), desired, state, actual), plan(kinds(), desired, state, actual))
-    return made, drift(World(kinds(), desired, state, actual), made)
 
 
 def error(status: int) -> Answer:

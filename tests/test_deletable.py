@@ -19,7 +19,7 @@ from reconciler import exits
 from tests.command_line import Cli, initialised
 from tests.proofs import LONG, proof
 from tests.sources import ROOT
-from tests.without_feature import FEATURES, copied, deleted_with, kernel_exceptions, kernel_modules, without
+from tests.without_feature import FEATURES, copied, deleted_with, imports, kernel_exceptions, kernel_modules, kernel_tests, without
 
 KERNEL_TESTS: Final = ("tests/resource", "tests/yamltext", "tests/test_address.py", "tests/plan/test_graph.py", "tests/plan/test_order.py")
 """Tests of the kernel that take seconds."""
@@ -111,6 +111,14 @@ def test_a_key_is_valid_as_long_as_its_feature_exists(feature: str, cli: Cli) ->
 
 def test_the_contract_of_the_kernel_has_no_exception() -> None:
     assert kernel_exceptions() == []
+
+
+def test_no_test_of_the_kernel_imports_a_feature() -> None:
+    above = ("reconciler.features.", "reconciler.fleet", "tests.features", "tests.fleet")
+    modules = [*kernel_tests()]
+    assert len(modules) > 100
+    assert [(path.name, name) for path in modules for name in imports(path) if name.startswith(above)] == []
+    assert any(name.startswith("reconciler.features.") for name in imports(ROOT / "tests" / "features" / "drift" / "test_groups.py"))
 
 
 def test_the_lines_of_a_feature_are_deleted_and_no_others() -> None:

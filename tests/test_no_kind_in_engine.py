@@ -42,7 +42,7 @@ SAME_WORD_OTHER_MEANING = {
     "fleet/declared/schema.py": {"organizations"},  # the same
     "fleet/declared/template.py": {"organizations"},  # the same
     "fleet/model.py": {"organizations"},  # the same
-    "fleet/sources/listing.py": {"organizations"},  # the same
+    "fleet/program/listing.py": {"organizations"},  # the same
     "fleet/people/roles.py": {"admin"},  # a role in a fleet
     "state/__init__.py": {"group"},  # the module `group`: intents and outcomes that are one transaction
 }

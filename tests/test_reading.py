@@ -36,7 +36,7 @@ OTHERS = {
     "own_files.py": "a folder that is locked, opened without following a link; files in it are opened by `open_regular`",
     "features/forges/pipeline/results.py": "reports that this job has just written, where others were removed before",
     "fleet/commands/work.py": WORKERS,
-    "fleet/child.py": WORKERS,
+    "fleet/program/child.py": WORKERS,
     "fleet/secrets.py": "what the fleet file of the operator names, on the worker",
     "fleet/up/server.py": WORKERS,
     "fleet/sources/copies.py": WORKERS,

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from tests.sources import PACKAGE, ROOT
+from tests.sources import PACKAGE, ROOT, nodes
 
 FEATURES: Final = tuple(sorted(path.name for path in (PACKAGE / "features").iterdir() if (path / "__init__.py").exists()))
 KERNEL: Final = "The kernel knows no feature"
@@ -66,6 +66,38 @@ def kernel_modules() -> list[str]:
     rooms = _contracts()[KERNEL]["source_modules"]
     names = (".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in sorted(PACKAGE.rglob("*.py")))
     return [name for name in names if any(name == room or name.startswith(f"{room}.") for room in rooms)]
+
+
+def kernel_tests() -> Iterator[Path]:
+    """The modules of the tests of the kernel: of the folders that are named like its rooms."""
+    for room in _contracts()[KERNEL]["source_modules"]:
+        yield from sorted((ROOT / "tests" / room.rpartition(".")[2]).rglob("*.py"))
+
+
+def imports(module: Path) -> Iterator[str]:
+    """The names that a module imports, each with the module that it is in, wherever it does it, and all that the modules of tests import
+    that it imports."""
+    known, left = set(), [module]
+    while left:
+        path = left.pop()
+        for name in _imports(path):
+            yield name
+            file = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+            if name.startswith("tests.") and file not in known and file.exists():
+                known.add(file)
+                left.append(file)
+
+
+@cache
+def _imports(path: Path) -> frozenset[str]:
+    """What a module imports itself."""
+    names: set[str] = set()
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
 
 
 def copied(folder: Path, deleted: frozenset[str]) -> Path:

@@ -10,7 +10,7 @@ get, list, send      service.py        Reader and Writer, for the rest of the pr
     ask              answers.py        what this run was just answered is not asked for again
   read_all           answers.py        all pages of a list
   encode             paths.py          a value cannot leave its segment
-Settings, normalise  settings.py
+ClientSettings       settings.py
 
 Not exported here: `service`, which alone imports aiohttp (0.15 s). Many a command needs the settings or an encoded path, and sends nothing.
 """
@@ -21,7 +21,7 @@ from reconciler.client.answers import PAGE_SIZE as PAGE_SIZE, Answer as Answer, 
 from reconciler.client.pacing import Clock as Clock, SharedBudget as SharedBudget
 from reconciler.client.paths import encode as encode, joined as joined
 from reconciler.client.retry import RetryClass as RetryClass
-from reconciler.client.settings import ClientSettings as ClientSettings, normalise as normalise
+from reconciler.client.settings import ClientSettings as ClientSettings
 from reconciler.client.transport import (
     Broken as Broken,
     NeverSent as NeverSent,

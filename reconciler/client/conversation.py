@@ -30,10 +30,11 @@ from reconciler.client.retry import (
     classify,
     error_for,
 )
-from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
+from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, Transport, always
 from reconciler.errors import Ambiguous, ServiceError
 from reconciler.model import Allowance, Listener, ServiceSpeed
+from reconciler.text.service_url import TOKEN_VARIABLE
 
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 NOT_SENT: Final = AttemptFault.NOT_SENT

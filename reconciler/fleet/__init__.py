@@ -8,6 +8,9 @@ budget      what is left of a token's rate limit       up       the processes of
 status      Synced, OutOfSync, Unknown                 refresh  rereads the generators while workers run
 facts       what rows say about projects               notices  messages about projects
 secrets     what references lead to                    serve    the dashboard and the API
+program     the process of a run, plans of commits     commits  what a commit does to all projects
+
+Only `program` and the commands import what reads, plans and applies; everything else knows projects by their documents.
 
 Nothing outside this package and `reconciler.fleet.commands.group*` imports it (docs/decisions/0024-a-fleet.md).
 """

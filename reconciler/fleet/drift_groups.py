@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from reconciler.features.drift.model import DriftBounds, DriftClass
-from reconciler.features.drift.report.groups import bounds_text
 from reconciler.report.words import listed
 from reconciler.text.names import utc_text
 
@@ -68,7 +67,7 @@ class FleetDriftGroup:
     def since(self, zone: str = "UTC") -> str:
         """`between 26 Nov 2026, 02:10 and 02:20 CET`; "" where nothing is known."""
         after, before = (None if text is None else datetime.fromisoformat(text) for text in (self.after, self.before))
-        return bounds_text(DriftBounds(after, before), ZoneInfo(zone))
+        return DriftBounds(after, before).text(ZoneInfo(zone))
 
 
 def of_document(drift: Mapping[str, Any]) -> tuple[FleetDriftGroup, ...]:

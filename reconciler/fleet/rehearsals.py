@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from reconciler.errors import ReconcilerError
 from reconciler.features.rehearsal.documents import RehearsalDocument
-from reconciler.model import Actual
 from reconciler.report.schemas.documents import problem
 
 KEPT: Final = 3  # rehearsals of a project: of the last plans that were rehearsed
@@ -102,21 +101,3 @@ def document_of(stored: bytes) -> Mapping[str, Any]:
     """The document of a stored result."""
     document: Mapping[str, Any] = json.loads(zlib.decompress(stored))
     return document
-
-
-def reading_digest(actual: Actual) -> str:
-    """A digest of what the service contained, as far as a plan can depend on it: the values and the places of all objects of the
-    organization, managed or not, and what could not be read. Texts of pages and what the service counts or derives are no part of it."""
-    objects = {
-        kind: {id: [seen.values, seen.within, seen.flags, seen.rank, seen.deleted_at is not None] for id, seen in by_id.items()}
-        for kind, by_id in actual.objects.items()
-    }
-    unread = sorted(f"{unknown.what}: {unknown.reason}" for unknown in actual.unknown)
-    return hashlib.sha256(json.dumps([objects, unread], sort_keys=True, default=_plain).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """A value in a form that JSON has."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return sorted(map(repr, value)) if isinstance(value, (set, frozenset)) else repr(value)

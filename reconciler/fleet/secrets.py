@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from reconciler.client import normalise
 from reconciler.errors import ReconcilerError, UsageError, os_reason
 from reconciler.fleet.model import SecretReference
+from reconciler.text.service_url import normalise
 from reconciler.writing import create_folder, write_whole
 
 SIZE_MAX: Final = 64 * 2**10

@@ -22,8 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from reconciler.config.secrets.command import EndedCommand, program, run
 from reconciler.errors import UsageError
+from reconciler.programs import EndedCommand, program, run
 
 SECONDS: Final = 120.0  # for one command
 OUTPUT_MAX: Final = 64 * 2**20  # bytes of the output of one command

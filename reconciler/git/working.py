@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from reconciler import git
-from reconciler.config.secrets.command import EndedCommand
 from reconciler.errors import ReconcilerError, UsageError, os_reason
+from reconciler.programs import EndedCommand
 from reconciler.text.escape import terminal
 from reconciler.writing import NewTree
 

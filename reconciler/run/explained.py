@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
+
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
 from reconciler.report.explain import explain_cause
-from reconciler.report.explained import EXPLAINED
 from reconciler.report.layout import Span
+from reconciler.seams import Seam
 from reconciler.text.names import did_you_mean
 from reconciler.text.pages import PREFIX, pages
+
+
+class Explained(NamedTuple):
+    """Words that a feature explains itself. `page`: of one of them, at a width."""
+
+    words: Collection[str]
+    page: Callable[[str, int], list[Span]]
+
+
+EXPLAINED: Final[Seam[Explained]] = Seam("explained", "words that features explain")
 
 
 def described(word: str, *, width: int) -> list[Span]:

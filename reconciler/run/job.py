@@ -10,12 +10,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.errors import UsageError
+from reconciler.text.service_url import is_loopback
 
 MARKS: Final = {"github": "GITHUB_ACTIONS", "gitlab": "GITLAB_CI", "bitbucket": "BITBUCKET_BUILD_NUMBER"}
 """The variable that only this CI sets."""
@@ -241,14 +241,7 @@ def checked_api(variable: str, url: str) -> str:
         raise UsageError(
             f"{variable} is not the URL of an API", id="RC-forge-url", hint=f"The CI sets it, for example to {APIS['github'][1]}."
         )
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         wrong = f"{variable} would send the token unencrypted"
         raise UsageError(wrong, id="RC-unencrypted-url", hint="Use https; plain http is only for the loopback interface.")
     return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

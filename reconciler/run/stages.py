@@ -35,7 +35,7 @@ from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals
 from reconciler.run.operation import Limits, Operation
 from reconciler.seams import Seam
-from reconciler.state.stored import StoredTables
+from reconciler.state.connection import StoredTables
 
 Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
 

@@ -30,7 +30,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from reconciler.state.tables.schema import TABLES, TYPES, creating
 from reconciler.state.tables.values import damaged
@@ -287,3 +287,13 @@ def _for_postgres(sql: str) -> str:
         # SQLite numbers the rows of a table whose only key is an integer; PostgreSQL needs a sequence for that.
         sql = sql.replace("id INTEGER NOT NULL", "id SERIAL NOT NULL") if "PRIMARY KEY (id)" in sql else sql
     return _VALUE.sub(r"%(\1)s", _LIST.sub(r"= ANY(:\1)", sql))
+
+
+T = TypeVar("T")
+
+
+class StoredTables(Protocol):
+    """What can be asked for a part of the state: a store, the journal of a run, or a run that opens its store for each question."""
+
+    def stored(self, work: Callable[[Connection, int], T]) -> T | None:
+        """What `work` reads, given a connection inside a transaction and the number of the state; None where there is no state yet."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -23,6 +22,7 @@ from reconciler.state.errors import explaining
 from reconciler.state.tables import migrations
 from reconciler.text.credentials import backend_of, forms
 from reconciler.text.install import installing
+from reconciler.text.service_url import is_loopback
 
 CONNECT_SECONDS: Final = 5
 DENIED: Final = ("42501", "25006")  # SQLSTATE: a right is missing, or the server or the role only reads
@@ -236,9 +236,4 @@ def _hosts(url: ServerUrl) -> Iterator[str]:
 
 
 def _is_local(host: str) -> bool:
-    if host[:1] in ("/", "@") or host.lower() == "localhost":
-        return True  # a socket of this machine
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host[:1] in ("/", "@") or is_loopback(host.lower().strip("[]"))  # / and @: a socket of this machine

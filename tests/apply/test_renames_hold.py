@@ -10,47 +10,13 @@ import pytest
 from reconciler.address import Address
 from reconciler.state.tables.rows import after
 from tests.apply.test_kill import die_and_try_again
-from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.plan.test_renames import exchanged, ids, pairs, rekeyed
-from tests.proofs import costly, spread
+from tests.proofs import spread
 from tests.small import applied, settled, small, verbs
 
 TEAMS = {"writers": "devs", "devs": "writers"}
 SITES = {"docs": "help", "help": "docs"}
-
-
-@costly
-def test_an_exchange_is_undone_and_the_lines_that_want_it_again_are_named(org: Org) -> None:
-    applied(org, pairs())
-    before = ids(org)
-    tree = rekeyed(rekeyed(pairs(), "team", TEAMS), "site", SITES)
-    applied(org, tree)
-    swapped = ids(org)
-    _, found, lines = undo(org, runs(org)[0].id)
-    assert found.cannot == ()
-    assert ids(org) == before
-    said = {f"{line.address}: {line.what}" for line in lines}
-    for prefix, (a, b) in {"acme/team": ("writers", "devs"), "acme/site": ("docs", "help")}.items():
-        assert {f"{prefix}/{a}: renames it from {prefix}/{b} again", f"{prefix}/{b}: renames it from {prefix}/{a} again"} <= said
-    assert verbs(applied(org, tree)) == []
-    assert ids(org) == swapped
-    undo(org, runs(org)[0].id)
-    assert verbs(applied(org, pairs())) == []
-    assert ids(org) == before
-
-
-def test_an_undo_of_something_else_repeats_no_exchange(org: Org) -> None:
-    applied(org, pairs())
-    tree = rekeyed(pairs(), "team", TEAMS)
-    applied(org, tree)
-    swapped = ids(org)
-    tree["teams"]["ops"] = {"title": "Ops"}
-    applied(org, tree)
-    undo(org, runs(org)[0].id)
-    del tree["teams"]["ops"]
-    assert verbs(applied(org, tree)) == []
-    assert ids(org) == swapped
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.errors import ConfigError, ReconcilerError, Refused
+from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.model import Action, Plan, StepStatus
 from reconciler.resource import DELETE, PATCH, PUT, Keyed, Kind, One, Resource, SingleValue, Verbs, field, one_per, within
 from tests.apply.test_kill import die_and_try_again
-from tests.features.importer.test_accept import accept
-from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
-from tests.outside import drifted
 from tests.proofs import costly
 from tests.transports import losing
 
@@ -149,102 +146,7 @@ def test_what_could_not_be_read_is_neither_created_nor_written(org: Org) -> None
 # -- outside ---------------------------------------------------------------------------------------------------------------------------
 
 
-def test_drift_is_shown_and_apply_sets_it_back(org: Org) -> None:
-    applied(org, BOTH)
-    org.call("PUT", INSTRUCTIONS, {"instructions": document("Be rude.")})
-    org.call("PUT", path_of(org), {"jsonSchema": OTHER})
-    assert [(str(one.address), [delta.name for delta in one.fields]) for one in drifted(org).resources] == [
-        (AGENTS, ["instructions"]),
-        (VISITORS, ["jsonSchema"]),
-    ]
-    applied(org, BOTH)
-    assert org.call("GET", path_of(org))["jsonSchema"] == SCHEMA
-    assert org.call("GET", INSTRUCTIONS)["instructions"] == document("Answer in plain English.")
-
-
-def test_emptied_instructions_are_deleted_ones_and_are_created_again(org: Org) -> None:
-    applied(org, BOTH)
-    org.call("PUT", INSTRUCTIONS, {"instructions": {"object": "document", "nodes": []}})
-    (made,) = org.plan().changes
-    assert (str(made.address), set(made.actions), made.reason) == (AGENTS, {Action.CREATE}, "deleted outside Reconciler")
-    with pytest.raises(Refused, match="was deleted outside"):
-        accept(org, AGENTS)
-    applied(org, BOTH)
-    assert org.call("GET", INSTRUCTIONS)["instructions"] == document("Answer in plain English.")
-
-
-YAML = """\
-version: 1
-project: test
-service: {member: ada@acme.example}
-organizations:
-  acme:
-    id: org_acme
-    agentInstructions: Answer in plain English.  # as the handbook has it
-    # what we know of visitors
-    sites:
-      docs:
-        title: Docs
-        adaptiveSchema:
-          type: object
-          properties:
-            isBeta: {type: boolean}  # takes part in the beta
-          additionalProperties: false
-        visibility: public
-"""
-
-
-def test_an_accepted_value_is_in_the_yaml_and_the_rest_is_unchanged(org: Org) -> None:
-    applied(org, YAML)  # type: ignore[arg-type]
-    org.call("PUT", INSTRUCTIONS, {"instructions": document("Be brief.")})
-    org.call("PUT", path_of(org), {"jsonSchema": {**SCHEMA, "properties": {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}}})
-    accept(org, AGENTS, f"{VISITORS}.jsonSchema")
-    now = (org.project / "reconciler.yaml").read_text("utf-8")
-    changed = YAML.replace("Answer in plain English.", "Be brief.")
-    beta = "            isBeta: {type: boolean}  # takes part in the beta\n"
-    assert now == changed.replace(beta, f"{beta}            isGamma:\n              type: boolean\n") or now == changed.replace(
-        beta, f"{beta}            isGamma: {{type: boolean}}\n"
-    )
-    assert org.plan().empty
-
-
-def test_text_of_several_lines_and_styled_text_are_accepted(org: Org) -> None:
-    applied(org, YAML)  # type: ignore[arg-type]
-    path = org.project / "reconciler.yaml"
-    path.write_text(YAML.replace("  # as the handbook has it", ""), encoding="utf-8")
-    block = "agentInstructions: |-\n      Be brief.\n      Be kind.\n"
-    for text, written in (("Be brief.\nBe kind.", block), ("Be.", "agentInstructions: Be.\n")):
-        lines = [block for line in text.split("\n") for block in document(line)["nodes"]]
-        org.call("PUT", INSTRUCTIONS, {"instructions": {**document(""), "nodes": lines}})
-        accept(org, AGENTS)
-        assert written in path.read_text("utf-8")
-        assert org.plan().empty
-    org.call("PUT", INSTRUCTIONS, {"instructions": {**document("Be."), "nodes": [{"object": "block", "type": "heading-1", "nodes": []}]}})
-    accept(org, AGENTS)
-    assert org.plan().empty
-
-
 # -- back, and again -------------------------------------------------------------------------------------------------------------------
-
-
-def test_undo_puts_the_value_back(org: Org) -> None:
-    applied(org, BOTH)
-    applied(org, both(agentInstructions="Be brief.", schema=OTHER))
-    outcome, found, _ = undo(org, runs(org)[0].id)
-    assert (found.cannot, {result.status for result in outcome.results}) == ((), {StepStatus.DONE})
-    assert org.call("GET", path_of(org))["jsonSchema"] == SCHEMA
-    assert org.call("GET", INSTRUCTIONS)["instructions"] == document("Answer in plain English.")
-
-
-def test_undo_of_its_creation_deletes_it_with_the_site_that_the_run_made_and_names_what_must_stay(org: Org) -> None:
-    applied(org, BOTH)
-    outcome, found, _ = undo(org, runs(org)[0].id)
-    assert [result.step.verb for result in outcome.results] == ["delete"]
-    said = {str(cannot.address): cannot.reason for cannot in found.cannot}
-    assert said[AGENTS] == "was created; the service cannot delete it"
-    assert "acme/site/docs" not in said
-    assert VISITORS not in said
-    assert org.items(f"/orgs/{ORGANIZATION}/sites") == []
 
 
 @costly

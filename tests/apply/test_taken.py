@@ -22,8 +22,7 @@ from reconciler.report.layout import plain
 from reconciler.report.sheet import sheet_text
 from reconciler.text.names import canonical
 from tests.apply.test_kill import Killed
-from tests.features.undo.undoing import entries, runs, undo
-from tests.harness import ORGANIZATION, Org, kinds
+from tests.harness import ORGANIZATION, Org, entries, kinds, runs
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
 from tests.proofs import costly
@@ -511,16 +510,6 @@ def test_a_lost_state_recognizes_the_object_with_a_temporary_name(tmp_path: Path
     assert org.apply().went_through
     assert sorted(team["title"] for team in org.items(TEAMS)) == ["Alpha", "Beta"]
     assert org.plan().empty
-
-
-def test_an_exchange_with_a_detour_is_undone(tmp_path: Path) -> None:
-    org = unique(OddOrg(tmp_path))
-    org.write(teams(a="Alpha", b="Beta"))
-    org.apply()
-    org.write(teams(a="Beta", b="Alpha"))
-    org.apply()
-    undo(org, runs(org)[0].id)
-    assert titles_by_key(org, *"ab") == {"a": "Alpha", "b": "Beta"}
 
 
 SECTIONS = "/orgs/org_acme/sites/{}/sections"

@@ -15,10 +15,11 @@ import pytest
 from client_fakes import SETTINGS, TOKEN, Leap, mock
 from hypothesis import given, strategies as st
 
-from reconciler.client import ClientSettings, WholeList, encode, joined, normalise
+from reconciler.client import ClientSettings, WholeList, encode, joined
 from reconciler.client.paths import checked
 from reconciler.client.service import Reader
 from reconciler.errors import NotFound, ReconcilerError, Rejected, ServiceError, Unavailable, UsageError
+from reconciler.text.service_url import normalise
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from reconciler import programs
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.config.project import FileAccess
-from reconciler.config.secrets import command, secrets as secret_files
+from reconciler.config.secrets import secrets as secret_files
 from reconciler.errors import ConfigError
 from tests.hostile.canaries.world import secretive
 from tests.proofs import costly
@@ -351,5 +352,5 @@ def test_the_token_of_vault_goes_only_to_a_server_that_the_user_names(vault: Pat
 
 def test_a_program_can_ask_nobody() -> None:
     asks = "import os, sys; print(os.getsid(0) == os.getpid(), repr(sys.stdin.read()))"  # in a session of its own it has no terminal
-    ended = command.run([sys.executable, "-c", asks], environ={}, folder=Path(), seconds=30, most=100)
+    ended = programs.run([sys.executable, "-c", asks], environ={}, folder=Path(), seconds=30, most=100)
     assert (ended.code, ended.out) == (0, b"True ''\n")

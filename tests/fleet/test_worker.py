@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.fleet.worker import raise_cancellation
+from tests.cli.test_serving import FOREVER
+
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
 
 from reconciler.fleet.store import FleetDatabase, runs
@@ -73,3 +76,26 @@ def test_a_run_that_its_worker_does_not_do_is_recovered_although_the_worker_live
         return lost
 
     assert asyncio.run(live()) == [run]
+
+
+def test_a_cancellation_that_was_lost_is_raised_when_the_next_line_asks_for_it() -> None:
+    reached = []
+
+    async def worker() -> None:
+        try:
+            await asyncio.sleep(FOREVER)
+        except asyncio.CancelledError:
+            reached.append("lost")
+        raise_cancellation()
+        reached.append("went on")
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(worker())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        raise_cancellation()
+
+    asyncio.run(cancelled())
+    assert reached == ["lost"]

@@ -16,8 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from reconciler import git as ours
-from reconciler.config.secrets import command
+from reconciler import git as ours, programs
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
@@ -156,8 +155,8 @@ def test_no_program_is_one_of_the_repository(tmp_path: Path, monkeypatch: pytest
     shutil.copy(checkout.project / "x.sh", checkout.top / "x.sh")
     monkeypatch.chdir(checkout.top)
     assert shutil.which("x.sh", path=path) is not None or path == ""
-    assert command.program("x.sh", {"PATH": path}) is None
-    ended = command.run(
+    assert programs.program("x.sh", {"PATH": path}) is None
+    ended = programs.run(
         ["/usr/bin/env", "x.sh"], environ={"PATH": f"{path}{os.pathsep}/usr/bin"}, folder=checkout.top, seconds=10, most=1_000
     )
     assert ended.code == 127
@@ -422,7 +421,7 @@ def test_our_own_copies_take_no_configuration_of_the_user_except_to_fetch(
 # -- that there is no other way ----------------------------------------------------------------------------------------------------------
 
 STARTERS = {
-    "config/secrets/command.py": "runs git and sops, without a shell, in a session of their own, within limits",
+    "programs.py": "runs git and sops, without a shell, in a session of their own, within limits",
     "fleet/runs/forks.py": "starts the worker's own program, which forks a process for each run of a project",
     "features/testing/command.py": "forks itself to run several tests of a project at once",
 }
@@ -469,7 +468,7 @@ def test_only_one_module_starts_git() -> None:
     runners = {
         name for name, nodes in modules().items()
         for node in nodes
-        if isinstance(node, ast.ImportFrom) and node.module == "reconciler.config.secrets.command" and any(alias.name == "run" for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module == "reconciler.programs" and any(alias.name == "run" for alias in node.names)
     }  # fmt: skip
     assert runners == {"git/__init__.py", "config/secrets/secrets.py"}
 

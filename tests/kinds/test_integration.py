@@ -14,10 +14,7 @@ from reconciler.address import Address
 from reconciler.errors import ConfigError
 from reconciler.model import StepStatus
 from reconciler.sandbox.seed import SeedError, seed
-from tests.features.importer.imported import imported
-from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.outside import drifted, said
 from tests.small import applied, described, settled
 from tests.transports import losing
 
@@ -171,46 +168,6 @@ def test_the_order_of_what_is_written_does_not_matter(org: Org) -> None:
         settled(org)
 
 
-def test_what_is_imported_is_planned_empty_and_found_again_without_a_state(org: Org, tmp_path: Path) -> None:
-    applied(org, published())
-    _, plan = imported(org, tmp_path / "new")
-    assert (described(plan), plan.blocked) == ([], ())
-    text = (tmp_path / "new" / "reconciler.yaml").read_text("utf-8")
-    (written,) = yaml.safe_load(text)["organizations"].values()
-    assert written["integrations"] == {
-        "acme-charts": {
-            "title": "Charts",
-            "visibility": "private",
-            "scopes": ["space:content:read"],
-            "blocks": [{"id": "chart", "title": "Chart"}],
-        }
-    }
-    assert list(written["installations"].values()) == [{"integration": "acme-charts"}]
-    assert "not written: script of an integration, of which the service shows nothing" in text
-    known = {address: org.id(address) for address in (MINE, CHARTS, SEARCH)}
-    (org.root / "state.db").unlink()
-    org.requests.clear()
-    org.apply()
-    assert [path for _, path in writes(org)] == ["/integrations/acme-charts"], "nobody knows whether the script is the same"
-    assert {address: org.id(address) for address in known} == known
-    settled(org)
-
-
-def test_drift_is_reported_and_corrected_and_an_undone_run_comes_back(org: Org) -> None:
-    applied(org, published())
-    org.write(published(title="Other", script="export default 2"))
-    org.apply()
-    undo(org, runs(org)[0].id)
-    assert org.call("GET", "/integrations/acme-charts")["title"] == "Charts"
-    org.write(published())
-    applied(org, published())
-    body = {"title": "Mine now", "organization": ORGANIZATION, "visibility": "public", "script": "0", "scopes": ["space:content:read"]}
-    org.call("POST", "/integrations/acme-charts", {**body, "blocks": [{"id": "chart", "title": "Chart"}]})
-    assert said(drifted(org)) == [f"{MINE}: changed title visibility"]
-    applied(org, published())
-    assert said(drifted(org)) == []
-
-
 def test_an_integration_that_somebody_deleted_is_published_and_installed_again(org: Org) -> None:
     applied(org, published())
     org.call("DELETE", "/integrations/acme-charts")
@@ -281,14 +238,6 @@ def test_an_installation_that_is_removed_is_forgotten_and_stays(org: Org) -> Non
     assert writes(org) == []
     assert len(org.call("GET", "/integrations/vendor-search/installations")["items"]) == 1
     applied(org, published())
-
-
-def test_an_undone_installation_stays_and_that_is_said(org: Org) -> None:
-    applied(org, published(installations=False))
-    applied(org, published())
-    outcome, found, _ = undo(org, runs(org)[0].id)
-    assert outcome.results == ()
-    assert {str(cannot.address) for cannot in found.cannot} == {CHARTS, SEARCH}
 
 
 def test_a_removed_integration_is_protected_and_its_delete_says_what_goes_with_it(org: Org) -> None:

@@ -21,13 +21,9 @@ from reconciler.config import load
 from reconciler.config.schemas.document import schema
 from reconciler.errors import ConfigError
 from reconciler.sandbox.seed import seed
-from tests.apply.test_random import everything as shown
 from tests.command_line import Cli
-from tests.features.importer.imported import imported
-from tests.features.importer.test_accept import accept
-from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org, kinds
-from tests.outside import CASES, Case, drifted, edit, everything, said
+from tests.outside import CASES, Case
 from tests.proofs import costly
 from tests.small import applied, described, node, settled
 
@@ -56,30 +52,6 @@ def test_a_member_joins_single_sign_on_by_one_request_and_cannot_leave_it(tmp_pa
     assert blocked.reason == "sso cannot be undone: the service has no request for it"
     org.write(people(role="edit"))
     assert org.plan().steps == ()
-
-
-def test_who_was_added_outside_is_drift_and_an_undo_says_that_it_cannot_take_them_out(tmp_path: Path) -> None:
-    org = Org(tmp_path)
-    applied(org, people(sso=False))
-    org.call("POST", f"{MEMBER}/sso")
-    assert said(drifted(org)) == [f"{LINUS}: changed sso"]
-    again = Org(tmp_path / "again", PROVIDED)
-    applied(again, people())
-    applied(again, people(sso=True))
-    outcome, found, _ = undo(again, runs(again)[0].id)
-    assert outcome.results == ()
-    assert [(str(cannot.address), cannot.reason) for cannot in found.cannot] == [
-        (LINUS, "sso cannot be undone: the service has no request for it")
-    ]
-
-
-def test_import_writes_a_flag_only_if_it_is_true(tmp_path: Path) -> None:
-    org = Org(tmp_path)
-    org.call("POST", f"{MEMBER}/sso")
-    _, plan = imported(org, tmp_path / "new")
-    assert (described(plan), plan.blocked) == ([], ())
-    (written,) = yaml.safe_load((tmp_path / "new" / "reconciler.yaml").read_text("utf-8"))["organizations"].values()
-    assert written["members"] == {"ada@acme.example": "admin", "linus@acme.example": {"role": "read", "sso": True}}
 
 
 NED = "ned.o'hara@acme.example"
@@ -256,47 +228,3 @@ def test_each_field_that_can_be_cleared_has_a_case() -> None:
     every = {(kind.name, field.name) for kind in kinds().values() for field in kind.fields.values() if field.clear}
     assert {(case.kind, case.field) for case in CLEARED} == every
     assert every >= {("section", "icon"), ("group", "icon"), ("section", "description"), ("collection", "description"), ("space", "emoji")}
-
-
-@costly
-def test_what_is_cleared_comes_back_by_undo_and_goes_again(org: Org) -> None:
-    applied(org, everything())
-    before = shown(org)
-    applied(org, cleared(everything()))
-    after = shown(org)
-    assert before != after
-    for expected in (before, after):
-        undo(org, runs(org)[0].id)
-        assert shown(org) == expected
-
-
-@costly
-@pytest.mark.parametrize("write_null", [False, True], ids=["somebody clears it", "somebody sets it"])
-def test_what_somebody_else_clears_or_sets_is_drift_that_the_yaml_can_accept(org: Org, write_null: bool) -> None:
-    applied(org, cleared(everything()) if write_null else everything())
-    values = {case.address + "." + case.field: case for case in CASES}
-    seen = [case for case in CLEARED if not (write_null and kinds()[case.kind].fields[case.field].hosted)]  # nothing tells which image
-    for case in seen:
-        name = f"{case.address}.{case.field}"
-        other = values[name] if values[name].value is not None else Case(case.kind, case.field, case.address, "visitor.claims.z")
-        edit(org, other if write_null else case)
-    found = {f"{one.address}.{field.name}" for one in drifted(org).resources for field in one.fields}
-    expected = {f"{case.address}.{case.field}" for case in seen}
-    assert found == expected
-    accept(org, *sorted(expected))
-    assert drifted(org).resources == ()
-    made = org.plan()
-    assert (made.changes, made.steps, made.blocked) == ((), (), ())
-    resources = {str(address): declared for address, declared in org.load().desired.resources.items()}
-    assert [resources[case.address].values[case.field] is None for case in seen] == [not write_null] * len(seen)
-
-
-def test_an_import_omits_what_is_cleared_and_writes_what_is_set(org: Org, tmp_path: Path) -> None:
-    for name, tree in (("set", everything()), ("cleared", cleared(everything()))):
-        applied(org, tree)
-        _, made = imported(org, tmp_path / name)
-        assert (made.changes, made.steps, made.blocked) == ((), (), ())
-        written = [one for one in load(tmp_path / name, kinds()).desired.resources.values() if not one.implied]
-        present = {(one.kind, field) for one in written for field, value in one.values.items() if value is not None}
-        expected = {(case.kind, case.field) for case in CLEARED} - {("organization", "logo")}  # the service shows its own copy
-        assert (present & expected == expected) if name == "set" else not present & {("section", "description"), ("space", "emoji")}

@@ -13,15 +13,11 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 
 from reconciler.errors import ConfigError
 from reconciler.model import Cause
-from reconciler.resource import HOSTED
-from tests.features.importer.imported import imported
-from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, Org, kinds
-from tests.outside import drifted, everything, said
+from tests.outside import everything
 from tests.proofs import costly
 from tests.small import applied, described, node, settled
 from tests.transports import Onward
@@ -136,62 +132,6 @@ def test_the_order_of_what_is_written_does_not_matter(org: Org) -> None:
         swapped = {key: dict(reversed(one.items())) | {"source": dict(reversed(one["source"].items()))} for key, one in entries}
         org.write(dict(reversed({**tree, "translations": swapped}.items())))
         settled(org)
-
-
-def test_what_is_imported_is_planned_empty_and_found_again_without_a_state(org: Org, tmp_path: Path) -> None:
-    tree = translated()
-    tree["translations"]["two-fr"] = {"source": {"space": "two", "language": "en"}, "language": "fr"}
-    applied(org, tree)
-    run(org)
-    _, plan = imported(org, tmp_path / "new")
-    assert (described(plan), plan.blocked, plan.unmanaged) == ([], (), ())
-    (written,) = yaml.safe_load((tmp_path / "new" / "reconciler.yaml").read_text("utf-8"))["organizations"].values()
-    made = sorted(written["translations"].values(), key=lambda one: str(one["source"]["space"]))
-    assert [(one["source"], one["language"]) for one in made] == [
-        ({"space": "one", "language": "en"}, "fr"),
-        ({"space": "two", "language": "en"}, "fr"),
-    ]
-    assert made[0]["instructions"] == "Keep our names."
-    known = {address: org.id(address) for address in (ONE_FR, "acme/translation/two-fr")}
-    (org.root / "state.db").unlink()
-    tree["content"][1]["id"], tree["content"][2]["id"] = (org.call("GET", TRANSLATIONS)["items"][at]["source"]["space"] for at in (-1, 0))
-    ids = {item["id"]: item["source"]["space"] for item in org.call("GET", TRANSLATIONS)["items"]}
-    tree["content"][1]["id"], tree["content"][2]["id"] = ids[known[ONE_FR]], ids[known["acme/translation/two-fr"]]
-    org.write(tree)
-    org.requests.clear()
-    org.apply()
-    assert writes(org) == []
-    assert {address: org.id(address) for address in known} == known
-
-
-def test_drift_is_reported_and_corrected_and_an_undone_run_comes_back(org: Org) -> None:
-    applied(org, translated())
-    id = org.id(ONE_FR)
-    document = org.call("GET", f"{TRANSLATIONS}/{id}")["instructions"]
-    org.write(translated(instructions="Be brief."))
-    org.apply()
-    undo(org, runs(org)[0].id)
-    assert org.call("GET", f"{TRANSLATIONS}/{id}")["instructions"] == document
-    org.write(translated())
-    org.call("PUT", f"{TRANSLATIONS}/{id}", {"instructions": {"object": "document", "nodes": []}})
-    org.call("PATCH", f"/spaces/{run(org)}", {"title": "Un (fr)"})
-    assert said(drifted(org)) == [f"{ONE_FR}: changed instructions"]
-    applied(org, translated())
-    assert said(drifted(org)) == []
-
-
-def test_a_deleted_link_is_created_again_and_a_created_one_is_deleted_by_undo(org: Org) -> None:
-    applied(org, without(translated()))
-    org.write(translated())
-    org.apply()
-    undo(org, runs(org)[0].id)
-    assert org.call("GET", TRANSLATIONS)["items"] == []
-    org.apply()
-    org.call("DELETE", f"{TRANSLATIONS}/{org.id(ONE_FR)}")
-    org.write(translated())
-    assert described(org.plan())[0].startswith(f"{ONE_FR}: create")
-    org.apply()
-    settled(org)
 
 
 # -- the space that the service fills ------------------------------------------------------------------------------------------------
@@ -379,7 +319,6 @@ def test_the_service_answers_otherwise_after_an_update_and_nothing_differs(odd_o
     for _ in range(2):
         made = odd_org.plan()
         assert (made.steps, made.exposures, made.differing) == ((), (), {})
-        assert drifted(odd_org).resources == ()
     odd_org.apply()
     assert odd_org.bodies == []
 
@@ -434,31 +373,6 @@ def test_a_key_that_somebody_wrote_is_managed_and_is_removed_with_its_line(odd_o
     tree["mergeRules"] = {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": ["usr_ada"]}]}
     applied(odd_org, tree)
     assert odd_org.call("GET", "/orgs/org_acme")["mergeRules"] == tree["mergeRules"]
-
-
-def test_what_is_ordered_and_what_users_name_still_differ(odd_org: OddOrg) -> None:
-    applied(odd_org, full())
-    odd_org.call("PATCH", "/orgs/org_acme", {"emailDomains": ["acme.example", "beta.example", "evil.example"]})
-    site = odd_org.id("acme/site/docs")
-    schema = odd_org.call("GET", f"/orgs/org_acme/sites/{site}/adaptive-schema")["jsonSchema"]
-    schema["properties"]["isStaff"] = {"type": "boolean"}
-    odd_org.call("PUT", f"/orgs/org_acme/sites/{site}/adaptive-schema", {"jsonSchema": schema})
-    assert {(str(drift.address), delta.name) for drift in drifted(odd_org).resources for delta in drift.fields} == {
-        ("acme", "emailDomains"),
-        ("acme/site/docs/adaptive-schema", "jsonSchema"),
-    }
-
-
-def test_a_hosted_copy_that_somebody_removes_is_drift_and_is_sent_again(odd_org: OddOrg) -> None:
-    odd_org.change = signed
-    applied(odd_org, full())
-    odd_org.call("PATCH", "/orgs/org_acme", {"logo": None})
-    (drift,) = drifted(odd_org).resources
-    assert [(delta.name, delta.last, delta.before, delta.after) for delta in drift.fields] == [
-        ("logo", HOSTED, None, "https://acme.example/logo.png")
-    ]
-    odd_org.apply()
-    assert drifted(odd_org).resources == ()
 
 
 @costly

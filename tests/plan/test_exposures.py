@@ -16,7 +16,6 @@ from reconciler.address import Glob, Selection
 from reconciler.model import Exposure, Plan
 from reconciler.report.layout import plain
 from tests.certificates import IDP, OTHER, pem
-from tests.features.undo.undoing import runs, undo
 from tests.harness import Org
 from tests.proofs import costly, spread
 from tests.report.made import plan_text
@@ -207,15 +206,6 @@ def test_a_provider_that_exists_is_adopted_without_a_line(tmp_path: Any) -> None
     org.call("POST", "/orgs/org_acme/saml", NEW)
     org.write({"saml": {"new": NEW}})
     assert org.plan().exposures == ()
-
-
-def test_an_undo_that_lets_more_people_join_has_a_line(tmp_path: Any) -> None:
-    org = Org(tmp_path)
-    applied(org, {"saml": {"new": NEW}, "emailDomains": ["acme.example"]})
-    applied(org, {"saml": {"new": {**NEW, "defaultRole": "read"}}, "emailDomains": []})
-    outcome, _, _ = undo(org, runs(org)[0].id)
-    told = [f"{exposure.address} {exposure.field}" for exposure in outcome.plan.exposures]
-    assert told == ["acme emailDomains", "acme/saml/new defaultRole"]
 
 
 BROKEN: list[tuple[str, Edit, str]] = [

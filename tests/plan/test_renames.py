@@ -17,16 +17,13 @@ import pytest
 
 from reconciler.address import Address, Glob, Selection
 from reconciler.errors import ConfigError
-from reconciler.features.drift.model import DriftWord
 from reconciler.kinds import load
 from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
 from reconciler.plan.matching.differences import differences, explain
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
-from tests.outside import drifted
 from tests.proofs import costly, spread
-from tests.report.made import plan_text
 from tests.small import applied, node, settled, small, verbs
 
 PAIRS: dict[str, tuple[str, tuple[str, str]]] = {
@@ -907,26 +904,6 @@ def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(a
     assert first != second
     applied(acme, small())
     assert acme.id("acme/space/six") == second
-
-
-def test_what_our_own_run_deleted_is_not_called_drift(acme: Org) -> None:
-    deleted(acme)
-    acme.write(small())
-    plan = acme.plan()
-    (change,) = [change for change in plan.changes if str(change.address) == "acme/space/six"]
-    assert (Action.RESTORE in change.actions, change.deleted_by_us) == (True, True)
-    assert "deleted outside" not in "".join(text for _, text in plan_text(plan))
-    drift = drifted(acme)
-    assert (drift.resources, drift.unjudged) == ((), ())
-
-
-def test_what_somebody_else_deleted_is_still_drift(acme: Org) -> None:
-    id = acme.id("acme/space/six")
-    acme.call("DELETE", f"/spaces/{id}")
-    plan = acme.plan()
-    assert [change.deleted_by_us for change in plan.changes if str(change.address) == "acme/space/six"] == [False]
-    assert "deleted outside Reconciler" in "".join(text for _, text in plan_text(plan))
-    assert [(str(resource.address), resource.status) for resource in drifted(acme).resources] == [("acme/space/six", DriftWord.DELETED)]
 
 
 WITH_GRACE: dict[str, Any] = {

@@ -15,7 +15,6 @@ import pytest
 
 from reconciler.model import Plan, StepStatus
 from tests.certificates import IDP, pem
-from tests.features.undo.undoing import runs, undo
 from tests.harness import ORGANIZATION, SEED, TOKEN, Org
 from tests.small import applied
 from tests.transports import Onward, between
@@ -134,15 +133,6 @@ def test_the_token_of_a_person_is_theirs_in_every_organization_and_spelling(tmp_
     text = {"version": 1, "project": "test", "service": {"member": "ADA@acme.example"}}
     org.write(json.dumps({**text, "organizations": {"acme": people("admin", "admin", id=ORGANIZATION), "beta": beta}}))
     assert refusals(org.plan()) == [("beta/member/ada@acme.example", "RC-own-token")]
-
-
-def test_undoing_a_hand_over_promotes_first(tmp_path: Path) -> None:
-    org = handed_over(tmp_path)
-    org.apply()
-    org.requests.clear()
-    outcome, _, _ = undo(org, runs(org)[0].id)
-    assert needs(outcome.plan)[f"{LINUS} role"] == {f"{ADA} role"}
-    assert org.written == ["PATCH /orgs/org_acme/members/usr_ada", "PATCH /orgs/org_acme/members/usr_linus"]
 
 
 def test_whoever_is_promoted_outside_the_selection_does_not_count(tmp_path: Path) -> None:

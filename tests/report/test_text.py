@@ -17,8 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.features.drift.model import Drift, Drifted, DriftWord
-from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan, Position, Severity, Source, StepStatus, Unknown, Violation
+from reconciler.model import Action, Blocked, Cause, Change, Edited, Plan, Position, Severity, Source, StepStatus, Unknown, Violation
 from reconciler.report.documents import plan_document
 from reconciler.report.formats.annotations import github
 from reconciler.report.formats.html import html
@@ -31,7 +30,7 @@ from reconciler.report.words import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
 from tests.documents import valid
-from tests.report.made import SITE, at, change, delta, drift_text, outcome, outcome_text, plan, plan_text, result, step, the_example
+from tests.report.made import SITE, at, change, delta, outcome, outcome_text, plan, plan_text, result, step, the_example
 
 
 def text(made: Plan, **words: object) -> str:
@@ -532,12 +531,6 @@ def test_a_plan_says_what_differs_inside_a_value_in_every_format_for_people() ->
     for page in (text, markdown(plan_sheet(changed)), html(plan_sheet(changed), created_at=NOW)):
         assert "mergeRules.rules.0.users.0" in page
         assert "checks" not in page
-
-
-def test_drift_says_what_differs_inside_a_value() -> None:
-    field = Delta("mergeRules", AFTER, AFTER, Cause.DRIFT, last=BEFORE)
-    found = Drift("p", None, resources=(Drifted(at("acme"), "organization", DriftWord.CHANGED, (field,)),))
-    assert "mergeRules.strict" in plain(drift_text(found))
 
 
 VIOLATIONS_NOW = datetime(2026, 11, 23, tzinfo=UTC)

@@ -20,8 +20,6 @@ from hypothesis import Phase, given, settings
 
 from reconciler.address import Address
 from reconciler.errors import Locked, Refused, StateError, UsageError
-from reconciler.features.urls.model.pages import Page, PageTree
-from reconciler.features.urls.tables import kept as stored
 from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
 from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.connection import Connection, SqliteConnection
@@ -46,17 +44,11 @@ def elsewhere(open_at: OpenStore, tmp_path: Path) -> Store:
     return open_at(f"sqlite:///{tmp_path}/elsewhere.db")
 
 
-TREE = ("space", "spc_1")
-KEPT = PageTree("rev_1", (Page("pag_1", "Ünïcode \ud800", "install"), Page("pag_2", "", "install/linux")))
-
-
 def fill(store: Store) -> Store:
-    """One of everything: bindings with places, rules, turns, trees of pages, requests that are done, failed, in doubt and open."""
+    """One of everything: bindings with places, rules, turns, requests that are done, failed, in doubt and open."""
     with store.lease(**WHO) as journal:
         journal.remember(bind=[binding(), binding(START, place=Position(at("acme"), 1), protected=True)])
         journal.remember_rules(Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"})))
-        stored.keep_trees(journal, {TREE: PageTree("rev_0", (Page("pag_1", "Old", "old"),))})
-        stored.keep_trees(journal, {TREE: KEPT, ("space", "spc_2"): "not for you", ("space", "spc_3"): PageTree("")})
         done, failed, doubtful, _ = journal.intend([intent(), intent(), intent(LEGACY), intent(LEGACY, writes={"a": None})])
         journal.settle([IntentEnding(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])
         journal.settle([IntentEnding(failed.id, "failed", "no"), IntentEnding(doubtful.id, "in-doubt", "who knows")])
@@ -92,19 +84,6 @@ def test_what_is_pushed_is_what_was_pulled(store: Store, elsewhere: Store) -> No
     assert (elsewhere.entries(run.id), elsewhere.state_changes(run.id)) == (store.entries(run.id), store.state_changes(run.id))
     push(store, document(elsewhere))  # and back: the same state, further on
     assert store.read() == elsewhere.read()
-
-
-def test_the_newest_tree_of_each_object_is_kept_and_carried(
-    store: Store, elsewhere: Store, open_store: OpenStore, scope: StateScope
-) -> None:  # fmt: skip
-    kept = {TREE: KEPT}
-    assert stored.page_trees(fill(store), [TREE, ("space", "spc_2"), ("space", "spc_3")]) == kept
-    push(elsewhere, document(store))
-    assert stored.page_trees(elsewhere, [TREE]) == kept
-    renamed = open_store(replace(scope, project=f"{scope.project}-renamed"))
-    with renamed.renaming(scope, who="ada", command="state mv") as journal:
-        journal.rename()
-    assert stored.page_trees(renamed, [TREE]) == kept
 
 
 def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewhere: Store) -> None:
@@ -184,7 +163,6 @@ def test_a_document_of_any_moment_of_a_run_is_refused_once_the_run_has_recorded_
         actions = (
             lambda: journal.consented(()),
             lambda: journal.carry_out("digest"),
-            lambda: stored.keep_trees(journal, {TREE: KEPT}),
             lambda: journal.settle([IntentEnding(first.id, "in-doubt")]),
             lambda: journal.settle([IntentEnding(first.id, "done", bind=(binding(START),))]),
             lambda: journal.intend([intent(LEGACY)]),
@@ -326,8 +304,6 @@ def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dum
             fulfilled={Address.parse("acme/space/handbook"): GUIDES} if int(dump.stem) >= 8 else {},
         )
         assert store.digest_key() == bytes(range(32))
-        kept = PageTree("rev_1", (Page("pag_1", "Install", "install"),))
-        assert stored.page_trees(store, [("space", "spc_1")]) == ({("space", "spc_1"): kept} if int(dump.stem) >= 9 else {})
 
 
 @pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")

@@ -5,19 +5,11 @@ from __future__ import annotations
 import ast
 import html
 import re
-from dataclasses import replace
 
 import pytest
 
-from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, title_of
-from reconciler.features.health.model import Concern, Sort
-from reconciler.fleet.drift_groups import FleetDriftGroup
-from reconciler.fleet.health import HealthWord, ProjectHealth
-from reconciler.fleet.notices.events import Announced, messages
-from reconciler.fleet.status import StatusWord
 from reconciler.text import escape
 from reconciler.text.escape import PLACES
-from tests.fleet.test_notices import NOW, seen
 from tests.hostile.titles import TITLES
 from tests.sources import PACKAGE, dotted, nodes, package
 
@@ -46,16 +38,6 @@ CALLED = re.compile(r"(?<!\w)@\S|@(everyone|here|channel|all\b)|<\S|://|\]\(|\]:
 REFERENCE = re.compile(r"(?<!\w)@\w|[#!~&]\w|(?<!\S)[$%][\w\"]|GH-\d|[\[*]\w+:|://|www\.", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("text", ORDERS)
-def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) -> None:
-    assert OBEYED.search(text), "the test knows it"
-    drift = (f'acme/site/docs.title: "Docs" -> "{text}"', text)
-    left = (LeftToPeople("acme/team/x", text, text),)
-    message = AcceptedDrift("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
-    assert OBEYED.search(message) is None, message
-    assert len(message.splitlines()) == 9, "each text is on a line of its own"
-
-
 @pytest.mark.parametrize("text", [*ORDERS, *CALLS, "%12", '%"next"', "*iteration:4", "~label", "[vulnerability:1]"])
 def test_no_forge_finds_a_reference_in_what_a_comment_shows(text: str) -> None:
     shown = html.unescape(escape.markdown(text))
@@ -68,24 +50,6 @@ def test_no_forge_finds_a_reference_in_what_a_comment_shows(text: str) -> None:
 )
 def test_ordinary_titles_are_unchanged_in_commits(text: str) -> None:
     assert escape.commit(text) == text
-
-
-@pytest.mark.parametrize("text", CALLS)
-def test_no_chat_calls_anybody_or_links_to_anything_because_of_a_title(text: str) -> None:
-    assert CALLED.search(text), "the test knows it"
-    group = FleetDriftGroup("g1", "exposing", f'somebody changed "{text}"', ("acme/site/docs",), (text,), None, None)
-    health = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", f'"{text}" is broken'),))
-    now = replace(seen(StatusWord.OUT_OF_SYNC, health), groups=(group,), error=text, failures=2)
-    due, _ = messages(Announced(), now, NOW)
-    assert len(due) > 2
-    for message in due:
-        assert CALLED.search(message.title + "\n" + message.text) is None, message.text
-
-
-def test_the_page_of_the_fleet_remains_a_link() -> None:
-    page = "https://fleet.acme.example/projects/acme"
-    due, _ = messages(Announced(), replace(seen(StatusWord.OUT_OF_SYNC), page=page), NOW)
-    assert [page in message.text for message in due] == [True]
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, strategies as st
 
-import reconciler
 from reconciler.address import Address
-from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl
-from reconciler.features.urls.model.planned import URLS, PlannedUrls
-from reconciler.model import Action, Plan, Source
+from reconciler.model import Action, Source
 from reconciler.text.redact import LONG, MASK, Mask
 
 SECRET = "hunter2"
@@ -70,23 +66,6 @@ def test_every_text_is_masked_wherever_it_is_and_nothing_else_changes(data: Any)
 @given(DATA)
 def test_data_without_a_secret_is_the_same_object(data: Any) -> None:
     assert Mask(["another secret"]).data(data) is data
-
-
-def test_what_no_report_reads_is_not_searched() -> None:
-    address = Address(("acme",))
-    url = PageUrl(f"https://docs.acme.example/{SECRET}", "pag", SECRET, address, address)
-    urls = PlannedUrls(answering_before=AnsweringUrls({url.url: url}))
-    plan = Mask([SECRET]).data(Plan("p", None, notes=(SECRET,)).with_feature(URLS, urls))
-    assert plan.notes == (MASK,)
-    assert plan.feature(URLS) is urls
-
-
-def test_no_report_reads_the_urls_that_answer() -> None:
-    """Their texts are not masked."""
-    package = Path(reconciler.__file__).parent
-    modules = [path for folder in ("report", "features/urls/report") for path in (package / folder).rglob("*.py")]
-    hidden = ("site_urls", "answering_before", "answering_after")
-    assert [module for module in modules if any(name in module.read_text(encoding="utf-8") for name in hidden)] == []
 
 
 def test_a_secret_at_the_end_of_a_long_list_of_values_is_masked_each_time() -> None:

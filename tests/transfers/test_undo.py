@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.features.undo.undoing import Undone, runs, undo
+from tests.features.undo.undoing import Undone, undo
+from tests.harness import runs
 from tests.proofs import costly, proof, sampled, stride, tries
 from tests.reliability.clock import everywhere
 from tests.reliability.databases import Sqlite

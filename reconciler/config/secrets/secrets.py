@@ -19,12 +19,12 @@ from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, NoValue, Path as KeyPath
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import is_usable, texts
-from reconciler.config.secrets.command import program, run
 from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, SecretsError, encrypted, part, refused_server, same_structure
 from reconciler.config.source.nodes import HOLE_OPENING, List, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.errors import Problem, os_reason
 from reconciler.model import Source
+from reconciler.programs import program, run
 from reconciler.text.credentials import MASK
 from reconciler.text.escape import replaced
 from reconciler.text.names import did_you_mean

@@ -11,7 +11,7 @@ from reconciler.cli.loading import loaded
 from reconciler.cli.opening import service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.client import ClientSettings, normalise
+from reconciler.client import ClientSettings
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.files import path_from_here
@@ -26,6 +26,7 @@ from reconciler.run.conventions import conventions
 from reconciler.text.credentials import file_of
 from reconciler.text.install import installing_extra
 from reconciler.text.names import HERE, clock_time_of
+from reconciler.text.service_url import normalise
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
 

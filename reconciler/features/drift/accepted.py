@@ -12,12 +12,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.errors import Refused
+from reconciler.features.drift.documents import DriftDocument, ProposalDocument
 from reconciler.model import Exposure
+from reconciler.report.documents import exposure_data
+from reconciler.report.reading import exposure_of
 from reconciler.text.escape import commit
+from reconciler.yamltext.line_ends import plain
 
 BRANCH: Final = "reconciler/drift"
 TRAILER: Final = "Reconciler-Accepted"
@@ -89,3 +93,36 @@ def title_of(project: str, environment: str | None, number: int) -> str:
     """The title of a commit and of its request, of at most 72 characters unless the name of the project is long."""
     where = f"{project}, {environment}" if environment else project
     return commit(f"Accept {number:,} change{'' if number == 1 else 's'} made outside Reconciler in {where}")
+
+
+def accepted_document(accepted: AcceptedDrift, before: Mapping[str, str], drift: DriftDocument) -> ProposalDocument:
+    """The document of accepted drift. `before`: the texts that it was made from, by path."""
+    return {
+        "format": "reconciler.proposal/1",
+        "project": accepted.project,
+        "environment": accepted.environment,
+        "title": accepted.title,
+        "lines": list(accepted.lines),
+        "files": [{"path": path, "before": digest_of(before[path]), "text": text} for path, text in accepted.files.items()],
+        "left": [{"name": item.name, "reason": item.reason, "way": item.way} for item in accepted.left],
+        "exposures": [exposure_data(exposure) for exposure in accepted.exposures],
+        "drift": drift,
+    }
+
+
+def accepted_of(document: Mapping[str, Any]) -> AcceptedDrift:
+    """The accepted drift of a valid document."""
+    return AcceptedDrift(
+        document["project"],
+        document["environment"],
+        {file["path"]: file["text"] for file in document["files"]},
+        document["title"],
+        tuple(document["lines"]),
+        tuple(LeftToPeople(**item) for item in document["left"]),
+        tuple(map(exposure_of, document["exposures"])),
+    )
+
+
+def digest_of(text: str) -> str:
+    """64 hexadecimal characters: the same for each line end that a checkout may have."""
+    return sha256(plain(text).encode("utf-8", "surrogatepass")).hexdigest()

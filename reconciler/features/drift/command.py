@@ -15,9 +15,8 @@ from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
-from reconciler.features.drift.code import of_drift
 from reconciler.features.drift.commands import groups as drift_groups, requests
-from reconciler.features.drift.model import DriftClass
+from reconciler.features.drift.model import DriftClass, exit_code
 from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run import baselines
@@ -140,7 +139,7 @@ def command(
     if propose:
         report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
         made = accepted_drift(run, reading.planned, reading.shown, report_of)
-        unread = exits.PARTLY if of_drift(reading.shown) == exits.PARTLY else exits.DONE
+        unread = exits.PARTLY if exit_code(reading.shown) == exits.PARTLY else exits.DONE
         return exits.strongest([requests.propose(screen, options, run.kinds, made, report_of), unread])
     if revert_plan is not None:
         groups = chosen(screen.masked_data(reading.shown), group)
@@ -154,4 +153,4 @@ def command(
     printed = reports.Report(document, sheet, made_at, folder)
     printed.write(screen, report)
     printed.show(screen, options.format)
-    return of_drift(drifted, fail_on=fail_on)
+    return exit_code(drifted, fail_on=fail_on)

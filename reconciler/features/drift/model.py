@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
+from reconciler import exits
 from reconciler.address import Address, Glob
 from reconciler.model.actual import Unknown
 from reconciler.model.findings import Source, Violation
 from reconciler.model.plan import Delta, Exposure, Unmanaged
 from reconciler.model.state import Position
 from reconciler.report.sheet import Share
+from reconciler.text.names import minute
 
 
 class DriftWord(StrEnum):
@@ -131,6 +133,17 @@ class DriftBounds:
     after: datetime | None = None
     before: datetime | None = None
 
+    def text(self, zone: tzinfo | None) -> str:
+        """`between 26 Nov 2026, 02:10 CET and 26 Nov 2026, 02:20 CET`; "" where nothing is known."""
+        after, before = (None if moment is None else minute(moment, zone) for moment in (self.after, self.before))
+        if after is None or after == before:
+            return "" if before is None else f"{'at' if after == before else 'before'} {before}"
+        day = after.rpartition(",")[0]
+        start = after.rpartition(" ")[0]
+        if before is None:
+            return f"after {after}"
+        return f"between {start} and {before[len(day) + 2 :]}" if before.startswith(f"{day}, ") else f"between {after} and {before}"
+
 
 @dataclass(frozen=True)
 class DriftGroup:
@@ -199,3 +212,15 @@ class Drift:
     def count(self, status: DriftWord) -> int:
         """How many objects have this status."""
         return sum(resource.status is status for resource in self.resources)
+
+
+def exit_code(drift: Drift, *, fail_on: Collection[DriftClass] = ()) -> int:
+    """The exit code of drift: a failed assertion counts as drift. Unmanaged objects alone are not drift; a state that tracks none of the
+    selected resources cannot exclude drift. `fail_on`: only these classes count, whatever else differs, also where a change means something
+    worse too."""
+    codes = [exits.DONE]
+    if any({group.drift_class, *group.also} & {*fail_on} for group in drift.groups) if fail_on else drift.resources or drift.violations:
+        codes.append(exits.PENDING)
+    if drift.unknown or drift.unread or drift.undecided or drift.blind:
+        codes.append(exits.PARTLY)
+    return exits.strongest(codes)

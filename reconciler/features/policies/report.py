@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.features.policies.section.keys import EXAMPLES, NAMES, SECTIONS, TABLES
-from reconciler.report.explained import Explained
 from reconciler.report.layout import ReportPage, Span, Style
+from reconciler.run.explained import Explained
 
 SECTION_COLUMN: Final = 30
 

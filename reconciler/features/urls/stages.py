@@ -22,7 +22,7 @@ from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run.comparison import FilesCompared
 from reconciler.run.stages import Planned, PlanSource, Stage
-from reconciler.state.stored import StoredTables
+from reconciler.state.connection import StoredTables
 
 TABLES: Final = (
     "Redirects are shown as their tables have them. Which ones an apply writes follows from the ledger and the service, which are not read."

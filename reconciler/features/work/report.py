@@ -1,4 +1,4 @@
-"""Work in progress that a plan ends or interrupts, as lines of a report. Pure.
+"""Work in progress that a plan ends or interrupts: lines of its report, and keys of its document. Pure.
 
 `! contains     1 draft change request ("Rewrite for v3", Grace, 2 days old) and 1 open comment ("Is this true?", Ada, 3 hours old)`
 """
@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.features.work import documents
-from reconciler.features.work.model import OPEN_WORK, OpenWork, WorkEffect, WorkItem, WorkSort
+from reconciler.features.work.model import OPEN_WORK, OpenWork, PlannedWork, WorkEffect, WorkItem, WorkSort
 from reconciler.model import Plan
+from reconciler.model.features import FeatureValues
+from reconciler.report.documents import record, source_of
 from reconciler.report.gathering import EntryPart
 from reconciler.report.layout import Span, Style
+from reconciler.report.reading import SPAN_MAX
+from reconciler.report.schemas import plan as plan_types
 from reconciler.report.sections import PlanSection, Rank
 from reconciler.report.sheet import Harm, SheetLine, Weight
 from reconciler.report.words import count, listed
-from reconciler.text.names import age, quoted
+from reconciler.text.names import age, quoted, utc_text
 
 # What happens to the people who work in it, as the end of a sentence.
 ENDS: Final = {
@@ -106,4 +109,65 @@ def entries(plan: Plan) -> Iterator[EntryPart]:
         yield EntryPart(title=str(address), lines=[line], weight=weight, rank=Rank.WORK, source=work.source)
 
 
-SECTION: Final = PlanSection(entries=entries, document=documents.keys, read=documents.read, deletions=work_sentences)
+# -- the document ----------------------------------------------------------------------------------------------------------------------
+
+
+def keys(plan: Plan, max_urls: int | None) -> Mapping[str, Any]:
+    """The keys of a document; none where nobody works in anything."""
+    planned = plan.feature(OPEN_WORK)
+    return {"openWork": [_work_data(work, planned.ages_at) for work in planned.works]} if planned.works else {}
+
+
+def _work_data(work: OpenWork, now: datetime | None) -> plan_types.OpenWorkData:
+    sorts: list[plan_types.WorkSortData] = [
+        record(plan_types.WorkSortData, sort, items=[_item_data(item, now) for item in sort.items]) for sort in work.sorts
+    ]
+    return record(plan_types.OpenWorkData, work, sorts=sorts)
+
+
+def _item_data(item: WorkItem, now: datetime | None) -> plan_types.WorkItemData:
+    since = utc_text(item.since) if item.since is not None else None
+    age = None if item.since is None or now is None else max((now - item.since).total_seconds(), 0.0)
+    return record(plan_types.WorkItemData, item, since=since, age=age)
+
+
+def read(document: Mapping[str, Any]) -> FeatureValues:
+    """What a document says."""
+    works = document.get("openWork", ())
+    return {OPEN_WORK: PlannedWork(tuple(map(_open_work, works)), _ages_at(works))} if works else {}
+
+
+def _open_work(item: Mapping[str, Any]) -> OpenWork:
+    return OpenWork(
+        Address.parse(item["address"]),
+        item["kind"],
+        WorkEffect(item["effect"]),
+        tuple(map(_work_sort, item["sorts"])),
+        tuple(map(Address.parse, item["within"])),
+        source_of(item["source"]),
+        item["blocks"],
+        item["asked"],
+    )
+
+
+def _work_sort(item: Mapping[str, Any]) -> WorkSort:
+    return WorkSort(item["noun"], item["number"], tuple(map(_work_item, item["items"])), item["unread"], item["more"])
+
+
+def _work_item(item: Mapping[str, Any]) -> WorkItem:
+    since = None if item["since"] is None else datetime.fromisoformat(item["since"])
+    return WorkItem("", item["title"], item["author"], since)
+
+
+def _ages_at(works: Any) -> datetime | None:
+    """The time to which ages refer."""
+    items = (item for work in works for sort in work["sorts"] for item in sort["items"])
+    times = (
+        datetime.fromisoformat(item["since"]) + timedelta(seconds=min(item["age"], SPAN_MAX))
+        for item in items
+        if None not in (item["since"], item["age"])
+    )
+    return next(times, None)
+
+
+SECTION: Final = PlanSection(entries=entries, document=keys, read=read, deletions=work_sentences)

@@ -17,9 +17,9 @@ from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject
+from reconciler.fleet.program.listing import listing
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.reports import plan_document, plan_sheet
-from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, connected, projects
 from reconciler.run.connection.connecting import current_user
 

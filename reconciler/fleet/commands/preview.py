@@ -19,13 +19,13 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.fleet.commands import options as fleet_options
 from reconciler.fleet.commands.file import FILE
-from reconciler.fleet.commits.plans import planned_fleet
 from reconciler.fleet.commits.report import by_rarity, group_data, preview_sheet
 from reconciler.fleet.commits.versions import KnownFleet, fleet_versions
 from reconciler.fleet.declared.keys import FILE as FILE_NAME
 from reconciler.fleet.documents import FleetPreviewDocument, FleetPreviewReadingData
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.model import FleetProject
+from reconciler.fleet.program.plans import planned_fleet
 from reconciler.fleet.status import status
 from reconciler.fleet.store import projects as rows
 from reconciler.report.words import count

@@ -12,7 +12,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from reconciler.client import normalise
 from reconciler.config.key import Key
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, Scalar
@@ -23,6 +22,7 @@ from reconciler.fleet.drift_groups import MORNING, NEVER, NOW
 from reconciler.fleet.model import Event, SecretReference, Window
 from reconciler.fleet.people import ALL, canonical
 from reconciler.text.names import did_you_mean, one_of
+from reconciler.text.service_url import normalise
 
 Reader = Callable[[KeyReader, Key], Any]
 

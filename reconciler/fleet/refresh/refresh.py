@@ -12,9 +12,9 @@ from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.fleet.changes import Changes, changes
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.generated import generated
+from reconciler.fleet.program.budgeted import Budgeted
+from reconciler.fleet.program.listing import listing
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.refresh.budgeted import Budgeted
-from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, audit, projects
 
 MOST_PROJECTS: Final = 20  # projects in a line of the audit log

@@ -18,7 +18,7 @@ from reconciler.interpreters import import_paths, interpreter
 
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may still be answered
 SAID_MAX: Final = 64 * 2**10  # bytes kept of its standard error
-ENTRY: Final = "reconciler.fleet.child"
+ENTRY: Final = "reconciler.fleet.program.child"
 PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its position
 MOST_PROBLEMS: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "COVERAGE_PROCESS_START")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import ipaddress
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from reconciler.fleet.serve.single import SinglePerson
 from reconciler.fleet.serve.site import Dashboard
 from reconciler.fleet.store import FleetDatabase, projects
 from reconciler.serving import CommandServer
+from reconciler.text.service_url import is_loopback
 
 PORT: Final = 8400
 END_SECONDS: Final = 5
@@ -83,18 +83,11 @@ class Listening:
     token: str | None = None
     any_port: bool = False
 
-    @property
-    def is_loopback(self) -> bool:
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
-
 
 def checked(database: FleetDatabase, listening: Listening) -> ServeSettings:
     """The settings of the fleet file, if it can be served there. Raises `UsageError`, or `MissingSecret` for a missing secret."""
     settings = _settings(database)
-    if settings.oidc is None and not listening.is_loopback:
+    if settings.oidc is None and not is_loopback(listening.host):
         raise UsageError(
             f"without dashboard.oidc, only this machine's user is known, so {listening.host} cannot be listened on",
             id="RC-fleet-not-loopback",

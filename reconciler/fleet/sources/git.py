@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.secrets.command import EndedCommand
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.people.identity import author
 from reconciler.fleet.sources import copies
 from reconciler.fleet.sources.copies import SourceError
 from reconciler.git import GitRepository
+from reconciler.programs import EndedCommand
 from reconciler.text.patterns import text_pattern
 
 SECONDS: Final = 120.0  # for one command

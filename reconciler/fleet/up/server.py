@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.config.secrets import command
+from reconciler import programs
 from reconciler.errors import UsageError
 from reconciler.own_files import OwnFolder, locked
 
@@ -72,7 +72,7 @@ class Server:
     """`user`: who runs it; None for this user. `lock`: a descriptor of the lock."""
 
     own: OwnFolder
-    programs: Path
+    binaries: Path
     user: pwd.struct_passwd | None
     lock: int
 
@@ -89,10 +89,10 @@ class Server:
     def log(self) -> Path:
         return self.cluster / "log"
 
-    def run(self, program: str, *arguments: str, given: str = "") -> command.EndedCommand:
+    def run(self, program: str, *arguments: str, given: str = "") -> programs.EndedCommand:
         """Run a program of the server's, in its folder. Its input is in no error and no list of processes."""
-        return command.run(
-            [str(self.programs / program), *arguments],
+        return programs.run(
+            [str(self.binaries / program), *arguments],
             environ={"LC_ALL": "C", "PATH": os.defpath},
             folder=self.cluster,
             seconds=SECONDS,
@@ -127,7 +127,7 @@ def start(own: OwnFolder) -> tuple[Server, str]:
     try:
         with locked(own.path):
             user = server_user()
-            server = Server(own, _programs(user), user, lock)
+            server = Server(own, _binaries(user), user, lock)
             kept = _kept(server)
             url = str(kept.get("url", ""))
             if not url or not _answers(url):
@@ -162,20 +162,20 @@ def _package() -> ModuleType:
     return utils
 
 
-def _programs(user: pwd.struct_passwd | None) -> Path:
+def _binaries(user: pwd.struct_passwd | None) -> Path:
     """The folder of the programs, which the user who runs them can reach."""
     package = _package()
-    programs: Path = package.POSTGRES_VERSIONS[package.TARGET_POSTGRES_VERSION]
+    binaries: Path = package.POSTGRES_VERSIONS[package.TARGET_POSTGRES_VERSION]
     if user is None:
-        return programs
-    words = [str(programs / "postgres"), "--version"]
+        return binaries
+    words = [str(binaries / "postgres"), "--version"]
     try:
-        command.run(words, environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user.pw_name)
+        programs.run(words, environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user.pw_name)
     except PermissionError:  # the programs of an environment in root's own home
-        package.ensure_prefix_permissions(programs)
-        package.ensure_folder_permissions(programs, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
-        package.ensure_folder_permissions(programs.parent / "lib", stat.S_IRGRP | stat.S_IROTH)
-    return programs
+        package.ensure_prefix_permissions(binaries)
+        package.ensure_folder_permissions(binaries, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
+        package.ensure_folder_permissions(binaries.parent / "lib", stat.S_IRGRP | stat.S_IROTH)
+    return binaries
 
 
 def _kept(server: Server) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from reconciler import exits
-from reconciler.client import ClientSettings, normalise
-from reconciler.client.settings import PORTS
+from reconciler.client import ClientSettings
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.files import path_from_here
@@ -29,6 +28,7 @@ from reconciler.state import SEND_SECONDS_MAX, Journal, Store
 from reconciler.state.postgres import require_verified
 from reconciler.text.credentials import backend_of
 from reconciler.text.redact import of_urls
+from reconciler.text.service_url import PORTS, normalise
 
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 

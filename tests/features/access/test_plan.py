@@ -13,8 +13,8 @@ from reconciler.model import Plan, Severity
 from reconciler.report.layout import plain
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
+from tests.features.drift.outside import drifted
 from tests.harness import ORGANIZATION, Org
-from tests.outside import drifted
 from tests.proofs import spread
 from tests.report.made import plan_text
 from tests.small import applied, small

@@ -11,8 +11,9 @@ from reconciler.address import Address
 from reconciler.features.drift.model import Drift, DriftClass, DriftGroup
 from reconciler.features.drift.report.groups import group_text
 from reconciler.model import Cause
+from tests.features.drift.outside import drifted
 from tests.harness import Org
-from tests.outside import CASES, Case, drifted, edit, everything
+from tests.outside import CASES, Case, edit, everything
 from tests.proofs import costly, proof
 from tests.small import applied, node, small
 

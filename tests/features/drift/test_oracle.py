@@ -20,10 +20,10 @@ from reconciler.sandbox.organization.levels import collection_ranks, member_leve
 from reconciler.sandbox.sites.audience import ADDRESS, AGENT, ANYONE, Audience
 from reconciler.sandbox.sites.readers import Reader
 from tests.audience.moments import LEVELS as RANKS, Readers, Thing, Watched
+from tests.features.drift.outside import drifted
 from tests.features.urls.worlds import admitted, served
 from tests.harness import SEED
 from tests.organizations import COLLECTIONS, CONDITIONS, LEVELS, ROLES, VISIBILITIES, Tree, below, with_readers
-from tests.outside import drifted
 from tests.proofs import costly, spread
 
 EDITS = 4

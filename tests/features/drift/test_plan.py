@@ -18,9 +18,10 @@ from reconciler.model import Cause
 from reconciler.report.documents import outcome_document
 from reconciler.report.plan import summary
 from reconciler.resource import UNSET
-from tests.features.undo.undoing import runs, undo
-from tests.harness import Org, kinds
-from tests.outside import CASES, Case, drifted, edit, everything, fields, said
+from tests.features.drift.outside import drifted, said
+from tests.features.undo.undoing import undo
+from tests.harness import Org, kinds, runs
+from tests.outside import CASES, Case, edit, everything, fields
 from tests.proofs import costly, proof
 from tests.small import applied, described, node, settled, small
 

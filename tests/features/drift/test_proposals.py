@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler import files
-from reconciler.features.drift.accepted import AcceptedDrift
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, title_of
 from tests.cli.test_dangerous_edits import DOCS
 from tests.command_line import Cli, applied_project
 from tests.features.drift.test_command import edit, ids
@@ -23,6 +23,7 @@ from tests.features.forges import Bitbucket, Fault, GitHub, GitLab, Sent, hostin
 from tests.features.forges.hosting import Hosting
 from tests.features.forges.server import CUT
 from tests.proofs import costly
+from tests.text.test_places import OBEYED, ORDERS
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 BRANCH = "reconciler/drift/p"
@@ -385,3 +386,13 @@ def test_the_job_of_a_pull_request_proposes_nothing(nightly: Nightly) -> None:
 def test_without_a_token_the_message_names_its_variable(nightly: Nightly) -> None:
     retitle(nightly.cli)
     assert "_TOKEN is not set" in nightly(code=3, GITHUB_TOKEN=None, GITLAB_TOKEN=None, BITBUCKET_TOKEN=None)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) -> None:
+    assert OBEYED.search(text), "the test knows it"
+    drift = (f'acme/site/docs.title: "Docs" -> "{text}"', text)
+    left = (LeftToPeople("acme/team/x", text, text),)
+    message = AcceptedDrift("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
+    assert OBEYED.search(message) is None, message
+    assert len(message.splitlines()) == 9, "each text is on a line of its own"

@@ -7,9 +7,9 @@ from reconciler.features.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
+from tests.features.drift.outside import drifted, observed
 from tests.harness import Org
 from tests.kinds.test_short_form import LINK, short
-from tests.outside import drifted, observed
 from tests.small import applied, described, small
 
 

@@ -13,8 +13,9 @@ from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.yamltext.tree import parse
+from tests.features.drift.outside import drifted, observed
 from tests.harness import Org
-from tests.outside import CASES, Case, drifted, edit, everything, observed
+from tests.outside import CASES, Case, edit, everything
 from tests.proofs import costly, proof
 from tests.small import applied
 

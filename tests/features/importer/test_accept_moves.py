@@ -14,9 +14,9 @@ from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.yamltext.format import document, layout
 from reconciler.yamltext.tree import parse
+from tests.features.drift.outside import drifted
 from tests.features.importer.test_accept import accept
 from tests.harness import ORGANIZATION, Org
-from tests.outside import drifted
 from tests.proofs import sampled, tries
 
 SHAPE = document(kinds(), TOP)

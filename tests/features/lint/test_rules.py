@@ -15,10 +15,11 @@ from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.errors import ConfigError
 from reconciler.features.lint.accepted import findings
-from reconciler.features.lint.rules import LintFacts
+from reconciler.features.lint.rules import _LOOKALIKE, LintFacts
 from reconciler.kinds import load as kinds
 from reconciler.model import Binding, Finding, Origin, Severity, State
 from reconciler.model.lint import RULES
+from tests.config.test_what_the_service_takes import CLOSED, OPEN, organization, project
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
 from tests.proofs import costly, sampled, tries
@@ -245,3 +246,34 @@ def test_lint_takes_time_in_proportion_to_the_resources_and_a_second_for_ten_tho
     assert ratio < 8.8, ratio
     assert len(large.desired.resources) > 10 * number
     within(1.0, lambda: lint(large))
+
+
+@pytest.mark.parametrize(
+    ("condition", "schema", "rules"),
+    [
+        ("visitor.claims.partner", CLOSED, []),
+        ("visitor.claims.unsigned.beta", CLOSED, []),
+        ("!visitor.claims.partnr", None, []),
+        ("!visitor.claims.partnr", OPEN, ["undeclared-claim"]),
+        ("visitor.claims.unsigned.betta", None, []),
+        ('visitor.claims.plan != "prro"', CLOSED, ["undeclared-claim"]),
+        ('visitor.claims.partner == "true"', CLOSED, ["undeclared-claim"]),
+        ("visitor.claims.partner ==", CLOSED, ["unclear-condition"]),
+        ("visitor.claims.partner = true", CLOSED, ["unclear-condition"]),
+        ("vistor.claims.partner", CLOSED, ["unclear-condition"]),
+        ("(visitor.claims.partner", None, ["unclear-condition"]),
+        ("visitor.claims.plan == pro", None, ["unclear-condition"]),
+        ("1 == 1", None, ["constant-condition"]),
+        ("!visitor.claims.partner || true", CLOSED, ["constant-condition"]),
+        ("visitor.claims.partner && !visitor.claims.partner", CLOSED, ["constant-condition"]),
+    ],
+)
+def test_what_may_hide_nothing_is_a_finding(tmp_path: Path, condition: str, schema: Any, rules: list[str]) -> None:
+    loaded = load(project(tmp_path, organization(condition, schema)), kinds())
+    problems = [finding for finding in lint(loaded) if "condition" in finding.message]
+    assert [finding.id for finding in problems] == [f"RC-{rule}" for rule in rules]
+    assert all(finding.source is not None and finding.source.line > 5 and finding.remedy for finding in problems)
+
+
+def test_a_long_lookalike_is_looked_through_once() -> None:
+    assert within(2, lambda: _LOOKALIKE.search("{{ vars." + "a" * 200_000)) is None

@@ -11,9 +11,11 @@ from typing import Final
 import pytest
 from lsprotocol import types
 
-from reconciler.features.lsp.place import LINE_MAX, place_at
+from reconciler.features.lsp.completion import _MEMBER, WRITTEN_MAX
+from reconciler.features.lsp.place import _EMPTY, LINE_MAX, place_at
 from reconciler.features.lsp.text import Text
 from tests import proofs
+from tests.effort import within
 from tests.features.lsp.editor import Editor, position
 from tests.proofs import costly
 
@@ -133,3 +135,13 @@ def test_brackets_that_are_longer_than_what_is_looked_at_are_not_looked_into() -
     for count, inside in ((10, True), (LINE_MAX, False)):
         text = Text(f"x: {{ b: {'a' * count},\n  c: ")
         assert ("x" in place_at(text, len(text.text)).keys) is inside, count
+
+
+@pytest.mark.parametrize("line", ["&" * 2_000, "! " * 2_000, "& & " * 1_000 + "x", " " * 2_000 + "x"])
+def test_a_hostile_line_in_the_editor_is_read_once(line: str) -> None:
+    assert _EMPTY.match(line + " x") is None
+    assert _EMPTY.match("&a !b  # c") is not None
+
+
+def test_a_long_line_is_looked_through_once() -> None:
+    assert within(2, lambda: _MEMBER.search(("secrets." * 200_000)[-WRITTEN_MAX:] + " ")) is None

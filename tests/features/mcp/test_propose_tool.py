@@ -14,8 +14,10 @@ from mcp import Client
 from mcp.client.stdio import stdio_client
 
 from reconciler.features.mcp.answers import BYTES
+from reconciler.features.mcp.owners import Owners
 from reconciler.run.replaced_files import only_change
 from tests.command_line import Cli, applied_project
+from tests.effort import calls
 from tests.features.edits.test_propose import FILES, TITLE, contents, write
 from tests.features.mcp.client import Agent, text_of
 from tests.proofs import costly
@@ -200,3 +202,10 @@ def test_what_is_folded_is_shown_by_the_tool_that_is_named(agent: Agent) -> None
     assert "the tool more shows each" in folded
     assert "--full" not in folded + rest
     assert all(f"acme/team/t{number} " in rest or f"acme/team/t{number}:" in rest for number in range(30))
+
+
+def test_a_hostile_pattern_of_owners_takes_few_steps(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CODEOWNERS").write_text(f"{'**/' * 40}{'*a' * 40}b @acme/docs\n")
+    owners = Owners.of(tmp_path)
+    assert calls(lambda: owners.of_file("/".join(["a" * 40] * 40))) < 100_000

@@ -8,14 +8,16 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from reconciler.config import load
+from reconciler.features.policies.judge import by_configuration
+from reconciler.kinds import load as kinds
 from tests.command_line import Cli, applied_project
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.proofs import costly
 
-DAY = timedelta(days=1)
 OTHER = ("--sandbox", "other.db")
-TODAY = datetime.now(UTC).date()
+SOON, BEFORE = (datetime.now(UTC).date() + sign * timedelta(days=7) for sign in (1, -1))  # not today: midnight may pass during a test
 UNLISTED = """
 policies:
   - id: unlisted
@@ -106,19 +108,27 @@ def test_parts_of_a_policy_may_come_from_variables(project: Cli) -> None:
     assert (result.exit_code, "! warning     policy no" in result.stdout) == (0, True)
 
 
-def test_an_exception_holds_until_its_day_and_is_an_error_on_the_next(project: Cli) -> None:
-    changed(project, UNLISTED + exception(TODAY))
+def test_an_exception_holds_until_its_day_and_is_an_error_afterwards(project: Cli) -> None:
+    changed(project, UNLISTED + exception(SOON))
     result = project("plan", "p", code=0)
-    assert f"policy unlisted is not applied to acme/site/* until {TODAY}: the launch" in result.stdout
-    project.edit("p/reconciler.yaml", f"until: {TODAY}", f"until: {TODAY - DAY}")
+    assert f"policy unlisted is not applied to acme/site/* until {SOON}: the launch" in result.stdout
+    project.edit("p/reconciler.yaml", f"until: {SOON}", f"until: {BEFORE}")
     for command in ("plan", "validate"):
         result = project(command, "p", code=4)
-        assert f"its exception for acme/site/* expired on {TODAY - DAY} (the launch)" in result.stdout
+        assert f"its exception for acme/site/* expired on {BEFORE} (the launch)" in result.stdout
     assert "give it a later until" in result.stderr
 
 
+def test_an_exception_holds_on_its_last_day_and_not_on_the_next(project: Cli) -> None:
+    changed(project, UNLISTED + exception(SOON))
+    desired = load(project.root / "p", kinds()).desired
+    on_the_day, on_the_next = (by_configuration(kinds(), desired, SOON + timedelta(days=days))[0] for days in (0, 1))
+    assert on_the_day == ()
+    assert any(violation.message.startswith("its exception for acme/site/* expired") for violation in on_the_next)
+
+
 def test_an_exception_that_expired_is_an_error_also_where_nothing_violates_the_policy(project: Cli) -> None:
-    changed(project, UNLISTED.replace('"public"', '"visitor-auth"') + exception(TODAY - DAY))
+    changed(project, UNLISTED.replace('"public"', '"visitor-auth"') + exception(BEFORE))
     assert project("plan", "p").exit_code == 4
 
 
@@ -145,7 +155,7 @@ LOOSER = {
     ),
     "other kinds": (lambda text: text.replace("on: [site]", "on: [acme/site/docs]"), "unlisted error -> changed"),
     "other actions": (lambda text: text.replace("    message:", "    when: create\n    message:"), "unlisted error -> changed"),
-    "an exception": (lambda text: text + exception(TODAY), f"unlisted acme/site/* until {TODAY}: the policy is not applied there"),
+    "an exception": (lambda text: text + exception(SOON), f"unlisted acme/site/* until {SOON}: the policy is not applied there"),
 }
 
 

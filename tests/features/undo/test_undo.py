@@ -6,8 +6,8 @@ from typing import Any
 
 from reconciler.model import StepStatus
 from tests.apply.test_random import everything
-from tests.features.undo.undoing import runs, undo
-from tests.harness import ORGANIZATION, Org
+from tests.features.undo.undoing import undo
+from tests.harness import ORGANIZATION, Org, runs
 from tests.proofs import costly
 from tests.small import applied, node, small
 

@@ -6,8 +6,8 @@ import copy
 
 from tests.apply.test_random import everything
 from tests.features.undo.test_undo import orders
-from tests.features.undo.undoing import runs, undo
-from tests.harness import Org
+from tests.features.undo.undoing import undo
+from tests.harness import Org, runs
 from tests.small import applied, node, small
 
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from reconciler.model import StepStatus
 from tests.apply.test_random import everything
 from tests.features.undo.test_undo import orders
-from tests.features.undo.undoing import runs, undo
-from tests.harness import ORGANIZATION, Org
+from tests.features.undo.undoing import undo
+from tests.harness import ORGANIZATION, Org, runs
 from tests.organizations import anything
 from tests.proofs import sampled, tries
 

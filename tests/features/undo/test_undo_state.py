@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.features.undo.undoing import runs, undo
-from tests.harness import Org
+from tests.features.undo.undoing import undo
+from tests.harness import Org, runs
 from tests.outside import everything
 from tests.proofs import costly
 from tests.small import applied, described, node, small

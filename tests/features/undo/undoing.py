@@ -22,7 +22,7 @@ from reconciler.features.undo import (
     state_changes_today,
     stop_managing_fields,
 )
-from reconciler.model import JournalEntry, Outcome, RecordedRun
+from reconciler.model import Outcome
 from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
@@ -33,17 +33,6 @@ from reconciler.run.operation import Limits
 from tests.harness import Org, kinds
 
 Undone = tuple[Outcome, Inverse, tuple[YamlLine, ...]]
-
-
-def runs(org: Org) -> tuple[RecordedRun, ...]:
-    """Those that sent anything, newest first."""
-    with org.store() as store:
-        return tuple(run for run in store.runs() if run.anything)
-
-
-def entries(org: Org, run: str) -> tuple[JournalEntry, ...]:
-    with org.store() as store:
-        return store.entries(run)
 
 
 def undo(org: Org, run: str, go: Callable[[Coroutine[Any, Any, Undone]], Undone] = asyncio.run) -> Undone:

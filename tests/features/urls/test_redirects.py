@@ -21,6 +21,7 @@ from reconciler.features.urls.redirects.required import (
 )
 from reconciler.model import Source
 from reconciler.text.urls import pattern_problem
+from tests.effort import calls
 from tests.features.urls.moves import ROOT, SITE, SPACE, changes, pages, redirected, reorganized, url_of
 
 
@@ -273,3 +274,14 @@ def test_a_url_is_recorded_in_its_one_spelling(host: str, parts: list[str]) -> N
 def test_a_sandbox_has_one_host_without_a_port(host: str, parts: list[str]) -> None:
     path = "".join(parts)
     assert recorded_url(f"http://{host}/{path}") == canonical(f"http://127.0.0.1/{path}")
+
+
+def test_marks_without_a_meaning_are_literal_in_patterns_of_urls() -> None:
+    assert url_matches("/caf%C3%A9/*", "https://docs.acme.example/caf%C3%A9/x", "https://docs.acme.example")
+    assert url_matches("/a%2A", "https://docs.acme.example/a*", "https://docs.acme.example"), "an escaped star is a star"
+    assert not url_matches("/a%2A", "https://docs.acme.example/ab", "https://docs.acme.example")
+
+
+def test_a_hostile_pattern_of_urls_takes_few_steps() -> None:
+    hostile, url = "/**/" + "*a" * 200 + "/**/b", "https://docs.acme.example/" + "/".join(["a" * 200] * 40)
+    assert calls(lambda: url_matches(hostile, url, "https://docs.acme.example")) < 100_000

@@ -16,10 +16,10 @@ from reconciler.features.health.site.report import site_sheet
 from reconciler.report.formats.html import html
 from tests.command_line import Cli
 from tests.documents import valid
+from tests.features.health.made import site_page
 from tests.features.health.test_command import ALL, EVIL, cli as broken, document, living, write
 from tests.features.urls.test_commands import BASE, FIRST, NGINX, apply, cli
 from tests.proofs import costly
-from tests.report.made import site_page
 
 __all__ = ["broken", "cli", "living"]
 

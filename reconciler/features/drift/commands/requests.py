@@ -21,9 +21,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, StalePlan, UsageError
-from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, owned_digest
+from reconciler.features.drift.accepted import AcceptedDrift, LeftToPeople, accepted_of, digest_of, owned_digest
 from reconciler.features.drift.documents import ProposalDocument
-from reconciler.features.drift.report.accepted import accepted_of, digest_of
 from reconciler.features.drift.run.accept import ACCEPTING
 from reconciler.features.forges.comment.body import CommentText, body
 from reconciler.features.forges.comment.part import PartOrigin, part

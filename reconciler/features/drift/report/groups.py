@@ -20,7 +20,6 @@ from reconciler.features.drift.model import Drift, DriftBounds, DriftClass, Drif
 from reconciler.model import Delta
 from reconciler.report.layout import Span, Style
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
-from reconciler.text.names import minute
 
 MOST_ADDRESSES: Final = 3  # addresses in a sentence
 VALUES_MAX: Final = 160  # characters of what differs, in a sentence
@@ -57,18 +56,6 @@ def _pairs(delta: Delta) -> list[tuple[str, str]]:
     return [(delta.name, HIDDEN)] if delta.sensitive else difference_lines(delta.name, delta.last, delta.before)
 
 
-def bounds_text(bounds: DriftBounds, zone: tzinfo | None) -> str:
-    """`between 26 Nov 2026, 02:10 CET and 26 Nov 2026, 02:20 CET`; "" where nothing is known."""
-    after, before = (None if moment is None else minute(moment, zone) for moment in (bounds.after, bounds.before))
-    if after is None or after == before:
-        return "" if before is None else f"{'at' if after == before else 'before'} {before}"
-    day = after.rpartition(",")[0]
-    start = after.rpartition(" ")[0]
-    if before is None:
-        return f"after {after}"
-    return f"between {start} and {before[len(day) + 2 :]}" if before.startswith(f"{day}, ") else f"between {after} and {before}"
-
-
 def overview(groups: Sequence[DriftGroup], zone: tzinfo | None) -> Iterator[Span]:
     """What happened and since when, then who can read more or less and which URLs ended, the worst first."""
     if not groups:
@@ -80,7 +67,7 @@ def overview(groups: Sequence[DriftGroup], zone: tzinfo | None) -> Iterator[Span
     if len(numbers) == 1:
         (only,) = numbers
         what = count(len(groups), f"{only} change")
-    since = bounds_text(common_bounds(groups), zone)
+    since = common_bounds(groups).text(zone)
     yield Span(Style.PLAIN if calm else Style.DELETE, f"{what}{f', {since}' if since else ''}.")
     sentences = [sentence for group in groups for sentence in consequences_of(group)]
     yield from (Span(Style.DELETE, sentence) for sentence in sentences[:SENTENCES])

@@ -10,7 +10,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.drift.model import Drift, DriftClass, Drifted, DriftGroup, DriftWord
-from reconciler.features.drift.report.groups import DriftCommands, bounds_text, common_bounds, group_text, overview, reader_lines
+from reconciler.features.drift.report.groups import DriftCommands, common_bounds, group_text, overview, reader_lines
 from reconciler.model import Cause, Delta, Exposure, Unmanaged
 from reconciler.plan.matching.missing import left_over
 from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
@@ -189,7 +189,7 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
     if len(group.urls) > MOST_NAMES and not full:
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - MOST_NAMES:,} more; {more} shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
-        since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
+        since = "" if group.between == common_bounds(drift.groups) else group.between.text(zone)
         lines.append(SheetLine(Style.DIM, " ", DECIDE, f"--group {group.id}{f', {since}' if since else ''}"))
     return lines
 

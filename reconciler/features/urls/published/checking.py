@@ -22,11 +22,11 @@ from reconciler import __version__
 from reconciler.certificates import tls_context
 from reconciler.client.pacing import Clock
 from reconciler.client.quota import read_hints
-from reconciler.client.settings import is_address
 from reconciler.features.urls.published.addresses import Addresses, CheckedTransport, NotAsked, Resolve, proxy_of, resolved
 from reconciler.features.urls.redirects.required import LOOPBACK
 from reconciler.model import Finding, Severity
 from reconciler.sandbox.header import SECRET
+from reconciler.text.service_url import is_address
 
 SECONDS: Final = 20.0  # for one answer
 HOPS: Final = 5  # redirects that are followed

@@ -22,7 +22,7 @@ from reconciler.features.urls.tables.ledger import (
 )
 from reconciler.features.urls.tables.trees import read_trees, write_trees
 from reconciler.state import Journal
-from reconciler.state.stored import StoredTables
+from reconciler.state.connection import StoredTables
 
 
 def page_trees(stored: StoredTables, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:

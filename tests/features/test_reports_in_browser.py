@@ -17,11 +17,12 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import UNSET
 from tests import browser
+from tests.features.drift.test_report import drifted
+from tests.features.health.made import site_page
 from tests.plan.edits import NOW
 from tests.proofs import costly
-from tests.report.made import at, change, delta, plan, site_page
+from tests.report.made import at, change, delta, plan
 from tests.report.test_gathering import broken, exposure
-from tests.report.test_pages import drifted
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -21,7 +21,7 @@ from mcp import Client
 
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.terminal.screen import Screen
-from reconciler.fleet.child import child
+from reconciler.fleet.program.child import child
 from reconciler.run.operation import EVERYTHING, Limits
 from tests.command_line import CLEAN, Cli
 from tests.features.mcp.client import Agent, text_of

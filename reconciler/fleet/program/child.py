@@ -1,4 +1,4 @@
-"""The runs of a fleet's worker: `python -m reconciler.fleet.child SOCKET` imports the program, and forks a process for each
+"""The runs of a fleet's worker: `python -m reconciler.fleet.program.child SOCKET` imports the program, and forks a process for each
 run that the worker asks for, with the arguments `read|rehearse|apply …`. Not a command for people.
 
 `read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
@@ -16,7 +16,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,10 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
+from reconciler.features.drift.accepted import accepted_document
 from reconciler.features.drift.commands.groups import lines
 from reconciler.features.drift.documents import DriftDocument, ProposalDocument
 from reconciler.features.drift.model import Drift, DriftBounds
-from reconciler.features.drift.report.accepted import accepted_document
 from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.sheet import drift_sheet
 from reconciler.features.drift.run.accepted import accepted_drift
@@ -54,11 +54,10 @@ from reconciler.features.work.model import OPEN_WORK, WorkEffect
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
-from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, GateClient
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Plan
+from reconciler.model import Actual, Plan
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
@@ -142,7 +141,7 @@ def read_command(
         "newState": new,
         "lineage": state.lineage,
         "refused": screen.masked(refused),
-        "reading": reading_digest(planned.actual),
+        "reading": _reading_digest(planned.actual),
         "health": healths.as_data(healths.HealthReading(concerns, unread, checks=checks)),
         "digest": None,
         "undone": undone,
@@ -274,7 +273,7 @@ def rehearse_command(
             inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.judged.origin)
             digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
             whole = saved_plan(planned.plan, run.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
-            if (sent_digest(whole), reading_digest(planned.actual)) != (sent, reading):
+            if (sent_digest(whole), _reading_digest(planned.actual)) != (sent, reading):
                 raise StalePlan(
                     "the service or the state changed while the plan was rehearsed",
                     id="RC-fleet-plan-moved",
@@ -305,11 +304,29 @@ def _undone(store: Store, run: str) -> dict[str, Any]:
     return {"run": run, "addresses": sorted(addresses)}
 
 
+def _reading_digest(actual: Actual) -> str:
+    """A digest of what the service contained, as far as a plan can depend on it: the values and the places of all objects of the
+    organization, managed or not, and what could not be read. Texts of pages and what the service counts or derives are no part of it."""
+    objects = {
+        kind: {id: [seen.values, seen.within, seen.flags, seen.rank, seen.deleted_at is not None] for id, seen in by_id.items()}
+        for kind, by_id in actual.objects.items()
+    }
+    unread = sorted(f"{unknown.what}: {unknown.reason}" for unknown in actual.unknown)
+    return hashlib.sha256(json.dumps([objects, unread], sort_keys=True, default=_plain).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A value in a form that JSON has."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return sorted(map(repr, value)) if isinstance(value, (set, frozenset)) else repr(value)
+
+
 child = Program(
     name="fleet_child",
     commands_by_name={
-        "read": Lazy("reconciler.fleet.child:read_command", "Read."),
-        "rehearse": Lazy("reconciler.fleet.child:rehearse_command", "Rehearse."),
+        "read": Lazy("reconciler.fleet.program.child:read_command", "Read."),
+        "rehearse": Lazy("reconciler.fleet.program.child:rehearse_command", "Rehearse."),
         "apply": Lazy("reconciler.cli.commands.apply", "Apply."),
     },
 )

@@ -15,8 +15,9 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Action, State
 from reconciler.plan.matching.missing import AT_LEAST, SHARE
 from reconciler.resource import One
+from tests.features.drift.outside import plan_and_drift
 from tests.proofs import costly, sampled, spread, stride
-from tests.storms import STORMS, Record, Recorded, example, planned
+from tests.storms import STORMS, Record, Recorded, example
 
 T = TypeVar("T")
 WRITING = {Action.CREATE, Action.DELETE, Action.REPLACE, Action.FORGET}
@@ -26,7 +27,7 @@ UNLISTED_TWICE = {name for name, kind in kinds().items() if not any(isinstance(e
 @pytest.fixture(scope="module")
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Record:
     record = example(tmp_path_factory.mktemp("acme"))
-    made, drift = planned(record, Recorded(record.answers))
+    made, drift = plan_and_drift(record, Recorded(record.answers))
     assert made.empty
     assert drift.resources == ()
     return record
@@ -42,7 +43,7 @@ def endured(record: Record, storm: str, strikes: Callable[[str, int], bool]) -> 
     """Plan through a storm and hold that nothing is proposed because of it; what was said."""
     transport = Recorded(record.answers, STORMS[storm], strikes)
     try:
-        made, drift = planned(record, transport)
+        made, drift = plan_and_drift(record, transport)
     except ReconcilerError as error:
         return error.message or pytest.fail("it was refused without a word")
     written = {change.address for change in made.changes if WRITING & set(change.actions)}
@@ -95,11 +96,11 @@ def test_where_nothing_answers_the_first_reason_is_said(acme: Record, storm: str
 @pytest.mark.parametrize("storm", spread(sorted(set(STORMS) - {"empty", "cut without a word"}), 3))
 def test_without_tracked_objects_an_unreadable_one_is_not_created(acme: Record, storm: str) -> None:
     unbound = replace(acme, state=State(acme.state.lineage, 0))
-    calm, _ = planned(unbound, Recorded(unbound.answers))
+    calm, _ = plan_and_drift(unbound, Recorded(unbound.answers))
     made_anyway = {change.address for change in calm.changes if Action.CREATE in change.actions}
     for path in some(acme.answers, storm):
         try:
-            made, _ = planned(unbound, Recorded(unbound.answers, STORMS[storm], lambda asked, number, path=path: asked == path))
+            made, _ = plan_and_drift(unbound, Recorded(unbound.answers, STORMS[storm], lambda asked, number, path=path: asked == path))
         except ReconcilerError:
             continue
         assert {change.address for change in made.changes if Action.CREATE in change.actions} <= made_anyway, path
@@ -112,13 +113,13 @@ def test_a_service_that_forgot_everything_below_the_organization_is_refused_with
     answers = {path: (status, _emptied(body) if forgotten(path, 0) else body) for path, (status, body) in acme.answers.items()}
     answers = {path: one for path, one in answers.items() if path == "/orgs/org_acme" or b'"items"' in one[1]}
     with pytest.raises(Refused) as caught:
-        planned(acme, Recorded(answers))
+        plan_and_drift(acme, Recorded(answers))
     assert "looks like an outage or a change of the token's permissions" in caught.value.message
     number = int(str(caught.value.hint).rsplit(" ", 1)[-1])
-    made, _ = planned(acme, Recorded(answers), accept=number)
+    made, _ = plan_and_drift(acme, Recorded(answers), accept=number)
     assert any(Action.CREATE in change.actions for change in made.changes) or made.blocked
     with pytest.raises(Refused):
-        planned(acme, Recorded(answers), accept=number - 1)
+        plan_and_drift(acme, Recorded(answers), accept=number - 1)
 
 
 def _emptied(body: bytes) -> bytes:
