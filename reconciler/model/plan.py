@@ -99,6 +99,11 @@ class Change:
     deleted_by_us: bool = False
 
     @property
+    def action(self) -> str:
+        """What happens, in words: `update, move`."""
+        return ", ".join(action.value for action in self.actions)
+
+    @property
     def destructive(self) -> bool:
         """Whether an object is deleted by it, also if another one takes its place."""
         return not _DESTRUCTIVE.isdisjoint(self.actions)
