@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, Final
 
 from reconciler.cli.option_table import ROWS
@@ -37,7 +38,7 @@ def way_of(hint: str) -> str:
     words = _words(hint)
     limits: dict[str, list[str]] = {}
     arguments: list[str] = []
-    for word, value in zip(words, [*words[1:], ""], strict=True):
+    for word, value in pairwise([*words, ""]):
         row = rows.get(word.rstrip(".,;"))
         if row is None:
             continue
