@@ -1,6 +1,6 @@
 """A bot for a schedule: what was changed outside Reconciler becomes a pull request. Run it in a clone of the repository of the project.
 
-    GITHUB_TOKEN=… RECONCILER_TOKEN=… python drift_bot.py PROJECT OWNER/REPOSITORY
+GITHUB_TOKEN=… RECONCILER_TOKEN=… python drift_bot.py PROJECT OWNER/REPOSITORY
 """
 
 from __future__ import annotations
