@@ -29,10 +29,10 @@ def _parts() -> Iterator[str]:
     public = {name: getattr(reconciler, name) for name in reconciler.__all__}
     errors = {name: thing for name, thing in public.items() if issubclass(thing, reconciler.ReconcilerError)}
     yield from ("### reconciler.open", _signature("open", reconciler.open), _text(reconciler.open))
-    yield from _class("Project", reconciler.Project)
+    yield from _class("OpenedProject", reconciler.OpenedProject)
     yield from ("### Limits", *_limits())
     for name, thing in public.items():
-        if name not in errors and name not in ("Glob", "Limits", "Project"):
+        if name not in errors and name not in ("Glob", "Limits", "OpenedProject"):
             yield from _class(name, thing)
     yield from ("### Errors", _errors(errors))
 

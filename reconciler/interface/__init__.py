@@ -24,19 +24,19 @@ from reconciler.errors import (
     UsageError as UsageError,
 )
 from reconciler.interface.opening import open as open
-from reconciler.interface.project import Project as Project
+from reconciler.interface.project import OpenedProject as OpenedProject
 from reconciler.interface.results import (
-    Accepted as Accepted,
-    Access as Access,
-    Drift as Drift,
-    Health as Health,
-    Imported as Imported,
-    Objects as Objects,
-    Outcome as Outcome,
-    Plan as Plan,
-    Rehearsal as Rehearsal,
-    Tests as Tests,
-    Undone as Undone,
-    Urls as Urls,
+    AcceptResult as AcceptResult,
+    AccessResult as AccessResult,
+    ApplyResult as ApplyResult,
+    DriftResult as DriftResult,
+    FindResult as FindResult,
+    HealthResult as HealthResult,
+    ImportResult as ImportResult,
+    PlanResult as PlanResult,
+    RehearseResult as RehearseResult,
+    TestResult as TestResult,
+    UndoResult as UndoResult,
+    UrlsResult as UrlsResult,
 )
 from reconciler.run.operation import Limits as Limits

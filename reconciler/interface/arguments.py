@@ -30,7 +30,7 @@ def limits_of(limits: Limits) -> dict[str, Any]:
                 f"Write Limits({name}=3).",
             )
         if wrong:
-            raise UsageError(f"{name}={value!r} is no limit", id="RC-option-value", hint=way)
+            raise UsageError(f"{name}={value!r} cannot be a limit", id="RC-option-value", hint=way)
     return {row.field: getattr(limits, row.limit) for row in ROWS if row.limit}
 
 

@@ -21,7 +21,7 @@ Voice = Callable[[str], object]
 UNHEARD: Final = "debug"
 
 
-class Call:
+class ProgramCall:
     """One call. `voice` and `signals`: of its run. `says`: who hears its sentences; None: nobody."""
 
     def __init__(self, says: Voice | None) -> None:
@@ -35,9 +35,9 @@ class Call:
             self._says(text)
         except BaseException as error:  # of the caller's own code, which may run in any thread: it goes on in the caller's
             self._raised.append(error)
-            self._stop()
+            self._end()
 
-    def _stop(self) -> None:
+    def _end(self) -> None:
         stop = self.signals.stop
         if stop is not None:
             stop()
@@ -61,7 +61,7 @@ class Call:
         try:
             ended.wait()
         except BaseException:
-            self._stop()
+            self._end()
             ended.wait()
             raise
         thread.join()

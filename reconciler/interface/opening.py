@@ -12,7 +12,7 @@ from reconciler.cli.option_table import Options
 from reconciler.errors import UsageError
 from reconciler.interface.arguments import absolute, globs, limits_of
 from reconciler.interface.calls import Voice
-from reconciler.interface.project import Project
+from reconciler.interface.project import OpenedProject
 from reconciler.run.connection.memory import MemoryPlace
 from reconciler.run.operation import Limits
 from reconciler.run.supervision import Supervision
@@ -35,7 +35,7 @@ def open(
     vars: Mapping[str, str] = MappingProxyType({}),
     limits: Limits = NOTHING,
     voice: Voice | None = None,
-) -> Project:
+) -> OpenedProject:
     """Open a project, to plan it, apply it and ask about it. Use it in a `with` block, or call `close`.
 
     Only its settings are read here; each method reads the files again, so that it sees edits. A relative path is relative to the current
@@ -80,4 +80,4 @@ def open(
         create_state=create_state,
         supervision=Supervision(memory=memory),
     )
-    return Project(options, limits_of(limits), token=token, voice=voice)
+    return OpenedProject(options, limits_of(limits), token=token, voice=voice)

@@ -32,21 +32,21 @@ from reconciler.features.undo.session import begin_undo, carry_out_undo
 from reconciler.features.urls.recorded import ledger, site_of
 from reconciler.features.urls.tables import kept
 from reconciler.interface.arguments import limits_of
-from reconciler.interface.calls import Call, Voice
+from reconciler.interface.calls import ProgramCall, Voice
 from reconciler.interface.refusals import in_python
 from reconciler.interface.results import (
-    Accepted,
-    Access,
-    Drift,
-    Health,
-    Imported,
-    Objects,
-    Outcome,
-    Plan,
-    Rehearsal,
-    Tests,
-    Undone,
-    Urls,
+    AcceptResult,
+    AccessResult,
+    ApplyResult,
+    DriftResult,
+    FindResult,
+    HealthResult,
+    ImportResult,
+    PlanResult,
+    RehearseResult,
+    TestResult,
+    UndoResult,
+    UrlsResult,
 )
 from reconciler.kinds import load as load_kinds
 from reconciler.report.saved import digest_of, saved_plan
@@ -69,7 +69,7 @@ THE_PLAN: Final = Path("the plan")
 """What messages call a plan that is in no file."""
 
 
-class Project:
+class OpenedProject:
     """A project that `reconciler.open` opened. Every method begins a run of its own, which reads files, state and service again.
 
     Methods may be called from several threads, and beside a running event loop, which they block until they return. An exception that
@@ -85,7 +85,7 @@ class Project:
         settings = self._call(lambda operation, voice: load_settings(operation, voice).settings)
         self._name, self._root = settings.project, settings.root
 
-    def __enter__(self) -> Project:
+    def __enter__(self) -> OpenedProject:
         return self
 
     def __exit__(self, sort: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None) -> None:
@@ -110,18 +110,18 @@ class Project:
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
-    def plan(self) -> Plan:
+    def plan(self) -> PlanResult:
         """Plan: what would change, and why. Sends GET requests only.
 
         Raises:
             Refused: So many objects are missing that an outage is likelier than their deletion.
         """
 
-        def work(run: Run) -> Plan:
+        def work(run: Run) -> PlanResult:
             planned = run.plan()
             planned = replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
             made_at = now()
-            return Plan(
+            return PlanResult(
                 model=run.voice.masks.data(planned.plan),
                 forecast=planned.forecast,
                 refusals=planned.refusals(run.operation.limits),
@@ -132,23 +132,23 @@ class Project:
 
         return self._run(work)
 
-    def drift(self, *, coverage: bool = False) -> Drift:
+    def drift(self, *, coverage: bool = False) -> DriftResult:
         """Find what was changed outside Reconciler since the last apply. Sends GET requests only.
 
         Args:
             coverage: Whether to read every list, also for objects that nobody declares.
         """
 
-        def work(run: Run) -> Drift:
+        def work(run: Run) -> DriftResult:
             reading = drift_of(run, coverage=coverage)
             shown = run.voice.masks.data(reading.shown)
             in_memory = run.operation.supervision.memory is not None
             commands = None if in_memory else drift_commands(run, reading, *drift_lines(self._options))
-            return Drift(model=shown, code=of_drift(shown), commands=commands, made_at=now(), masks=run.voice.masks)
+            return DriftResult(model=shown, code=of_drift(shown), commands=commands, made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 
-    def access(self, reader: str | Iterable[str] = ()) -> Access:
+    def access(self, reader: str | Iterable[str] = ()) -> AccessResult:
         """Find out who can read what, now and after the plan. Sends GET requests only.
 
         Args:
@@ -156,37 +156,37 @@ class Project:
         """
         readers = [reader] if isinstance(reader, str) else list(reader)
 
-        def work(run: Run) -> Access:
-            return Access(model=run.voice.masks.data(access_of(run, readers)), made_at=now(), masks=run.voice.masks)
+        def work(run: Run) -> AccessResult:
+            return AccessResult(model=run.voice.masks.data(access_of(run, readers)), made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 
-    def rehearse(self) -> Rehearsal:
+    def rehearse(self) -> RehearseResult:
         """Apply the plan to a copy of the organization in a temporary folder, and undo it there. Sends GET requests only to the service.
         Nothing needs consent: `refusals` of the model lists what `apply` would refuse.
         """
 
-        def work(run: Run) -> Rehearsal:
-            return Rehearsal(model=run.voice.masks.data(rehearse(run)), made_at=now(), masks=run.voice.masks)
+        def work(run: Run) -> RehearseResult:
+            return RehearseResult(model=run.voice.masks.data(rehearse(run)), made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 
-    def imported(self, organization: str | None = None) -> Imported:
+    def imported(self, organization: str | None = None) -> ImportResult:
         """Write what the service has and the project does not declare as files, in memory. Sends GET requests only; tracks nothing.
 
         Args:
             organization: The id of the organization. None: the only one that the project declares.
         """
 
-        def work(run: Run) -> Imported:
+        def work(run: Run) -> ImportResult:
             org = declared(run.project, organization)
             actual = read_organization(run.voice, run.service, run.plain, org)
             found = additions_of(run.operation, run.voice, run.plain, (run.service, actual), run.project, LIMITS)
-            return Imported(run.voice.masks.data(found))
+            return ImportResult(run.voice.masks.data(found))
 
         return self._run(work)
 
-    def urls(self, site: str | None = None, *, ended: bool = False) -> Urls:
+    def urls(self, site: str | None = None, *, ended: bool = False) -> UrlsResult:
         """List the published URLs that the ledger in the state has. Sends no requests.
 
         Args:
@@ -197,21 +197,21 @@ class Project:
             UsageError: There is no state yet, or the ledger has no such site.
         """
 
-        def work(operation: Operation, voice: RunVoice) -> Urls:
+        def work(operation: Operation, voice: RunVoice) -> UrlsResult:
             with ledger(operation, voice, load_settings(operation, voice)) as store:
-                return Urls(tuple(kept.urls(store, site=site_of(store, site), ended=ended)))
+                return UrlsResult(tuple(kept.urls(store, site=site_of(store, site), ended=ended)))
 
         return self._call(work)
 
-    def health(self) -> Health:
+    def health(self) -> HealthResult:
         """Find out whether the organization works for its readers: broken URLs, what ends soon. Sends GET requests only."""
 
-        def work(run: Run) -> Health:
-            return Health(model=run.voice.masks.data(health_of(run)), made_at=now(), masks=run.voice.masks)
+        def work(run: Run) -> HealthResult:
+            return HealthResult(model=run.voice.masks.data(health_of(run)), made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 
-    def test(self, *, name: str | Iterable[str] = ()) -> Tests:
+    def test(self, *, name: str | Iterable[str] = ()) -> TestResult:
         """Run the tests of the project, one after the other, each on a sandbox in a temporary folder. Needs no service, token or state.
 
         Args:
@@ -222,17 +222,17 @@ class Project:
         """
         names = [name] if isinstance(name, str) else list(name)
 
-        def work(operation: Operation, voice: RunVoice) -> Tests:
+        def work(operation: Operation, voice: RunVoice) -> TestResult:
             require_extra()
             ready = gather(load_kinds(), operation.project, [], names, environment=operation.environment)
             voice.hide(ready.hidden)
             ran = [run_test(test, snapshots_of(test)) for test in ready.tests]
             results = sorted([*ran, *ready.results], key=lambda result: result.source)
-            return Tests(results=tuple(voice.masks.data(results)), project=self._name, made_at=now(), masks=voice.masks)
+            return TestResult(results=tuple(voice.masks.data(results)), project=self._name, made_at=now(), masks=voice.masks)
 
         return self._call(work)
 
-    def find(self, text: str = "", *, kind: str = "") -> Objects:
+    def find(self, text: str = "", *, kind: str = "") -> FindResult:
         """Find objects, declared or not, by a text in their address, title, id, URL, readers, file or owners. Sends GET requests only.
 
         Args:
@@ -240,17 +240,17 @@ class Project:
             kind: Only objects of this kind, such as `"space"`. Empty: of all kinds.
         """
 
-        def work(run: Run) -> Objects:
+        def work(run: Run) -> FindResult:
             planned = run.plan(everything=True, pages=False)
             known = run.voice.masks.data(known_objects(run.kinds, run.project, planned))
             matching = tuple(item for item in known if item.matches(text) and kind in ("", item.kind))
-            return Objects(matching, tuple(run.voice.masks.data([*unmanaged(planned, known, text, kind)])))
+            return FindResult(matching, tuple(run.voice.masks.data([*unmanaged(planned, known, text, kind)])))
 
         return self._run(work)
 
     # -- writing ---------------------------------------------------------------------------------------------------------------------
 
-    def apply(self, plan: Plan, *, limits: Limits | None = None) -> Outcome:
+    def apply(self, plan: PlanResult, *, limits: Limits | None = None) -> ApplyResult:
         """Apply exactly what a plan of this project shows, as `apply --plan` does: planned again under the lease, and compared with it.
         A plan is applied once; applying it again does nothing.
 
@@ -270,16 +270,16 @@ class Project:
         def admit(judged_project: JudgedProject) -> None:
             uses[0].check_project(judged_project.project.settings.project)
 
-        def work(operation: Operation, voice: RunVoice) -> Outcome:
+        def work(operation: Operation, voice: RunVoice) -> ApplyResult:
             use = use_of(voice, operation, saved, seen=False)
             uses.append(use)
             with Run.open(use.operation, voice, create=False, admit=admit) as run:
                 outcome, code = _applied(run, use)
-            return Outcome(model=voice.masks.data(outcome), code=code, made_at=now(), masks=voice.masks)
+            return ApplyResult(model=voice.masks.data(outcome), code=code, made_at=now(), masks=voice.masks)
 
         return self._call(work, options)
 
-    def accept(self, names: str | Iterable[str] = (), *, limits: Limits | None = None) -> Accepted:
+    def accept(self, names: str | Iterable[str] = (), *, limits: Limits | None = None) -> AcceptResult:
         """Write what was changed outside Reconciler into the files of the project. Sends GET requests only.
 
         Args:
@@ -291,7 +291,7 @@ class Project:
         """
         wanted = [names] if isinstance(names, str) else list(names)
 
-        def work(run: Run) -> Accepted:
+        def work(run: Run) -> AcceptResult:
             reading, left = drift_of(run), list[LeftToPeople]()
             chosen = wanted
             if not wanted:
@@ -299,11 +299,11 @@ class Project:
                 fields, left = acceptable(reading.drift, fitting, run.project.desired.generated, reading.planned.plan.moved_outside)
                 chosen = list(map(str, fields))
             lines = accept(run, reading.planned, reading.drift, chosen) if chosen else []
-            return run.voice.masks.data(Accepted(tuple(line.rstrip("\n") for line in lines), tuple(left)))
+            return run.voice.masks.data(AcceptResult(tuple(line.rstrip("\n") for line in lines), tuple(left)))
 
         return self._run(work, self._with(limits))
 
-    def undo(self, run: str = LAST, *, limits: Limits | None = None) -> Undone:
+    def undo(self, run: str = LAST, *, limits: Limits | None = None) -> UndoResult:
         """Plan and apply the reverse of a run. What was changed since stays.
 
         Args:
@@ -317,7 +317,7 @@ class Project:
         """
         recorded: list[model.RecordedRun] = []
 
-        def work(operation: Operation, voice: RunVoice) -> Undone:
+        def work(operation: Operation, voice: RunVoice) -> UndoResult:
             def admit(judged_project: JudgedProject) -> None:
                 with known_state(operation, voice, judged_project.project) as store:
                     recorded.append(find_run(store.runs() if store is not None else (), run))
@@ -330,7 +330,7 @@ class Project:
                     _check(planned, operation.limits)
                     undone = carry_out_undo(session, planned, inverse, on_error="continue")
             shown = voice.masks.data(undone)
-            return Undone(model=shown, of=of, cannot=tuple(inverse.cannot), made_at=now(), masks=voice.masks)
+            return UndoResult(model=shown, of=of, cannot=tuple(inverse.cannot), made_at=now(), masks=voice.masks)
 
         return self._call(work, self._with(limits))
 
@@ -352,7 +352,7 @@ class Project:
         """What `work` returns, in a thread of its own. `options`: instead of those of `open`."""
         if self._closed:
             raise UsageError("the project is closed", id="RC-project-closed", hint="Call its methods inside the with block.")
-        call, asked = Call(self._voice), (options or self._options).operation
+        call, asked = ProgramCall(self._voice), (options or self._options).operation
         operation = replace(asked, token=self._token, supervision=replace(asked.supervision, signals=call.signals))
         with in_python():
             return call.run(lambda: work(operation, call.voice))

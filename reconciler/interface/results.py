@@ -17,7 +17,7 @@ from reconciler.errors import Refused
 from reconciler.features.access.report import access_document, access_sheet
 from reconciler.features.access.review import Review
 from reconciler.features.drift.accepted import LeftToPeople
-from reconciler.features.drift.model import Drift as DriftModel, DriftGroup
+from reconciler.features.drift.model import Drift, DriftGroup
 from reconciler.features.drift.report.document import drift_document
 from reconciler.features.drift.report.groups import DriftCommands
 from reconciler.features.drift.report.sheet import drift_sheet
@@ -25,7 +25,7 @@ from reconciler.features.health.model import HealthReport, HealthStatus
 from reconciler.features.health.report import health_document, health_sheet
 from reconciler.features.importer.project import ImportedProject
 from reconciler.features.mcp.lookups import KnownObject
-from reconciler.features.rehearsal.model import Rehearsal as RehearsalModel
+from reconciler.features.rehearsal.model import Rehearsal
 from reconciler.features.rehearsal.page.page import page
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
 from reconciler.features.testing.model import ProjectTestResult
@@ -35,7 +35,7 @@ from reconciler.features.undo.document import undo_document
 from reconciler.features.undo.session import UndoneRun
 from reconciler.features.urls.model.ledger import UrlRecord
 from reconciler.features.urls.report.ledger import record_line, urls_document
-from reconciler.model import Blocked, Change, Exposure, Forecast, Outcome as OutcomeModel, Plan as PlanModel, RecordedRun
+from reconciler.model import Blocked, Change, Exposure, Forecast, Outcome, Plan, RecordedRun
 from reconciler.report.documents import outcome_document, plan_document
 from reconciler.report.formats.html import html
 from reconciler.report.layout import plain
@@ -49,7 +49,7 @@ from reconciler.text.names import HERE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class CallResult:
     """What a call returned. `str(result)` is the text that the command prints.
 
     Attributes:
@@ -85,7 +85,7 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Result):
+class PlanResult(CallResult):
     """What an apply would change, and why.
 
     Attributes:
@@ -95,7 +95,7 @@ class Plan(Result):
             would not.
     """
 
-    model: PlanModel
+    model: Plan
     forecast: Forecast
     refusals: tuple[Refused, ...]
     saved: Callable[[], Saved] = field(repr=False, compare=False)
@@ -129,7 +129,7 @@ class Plan(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Result):
+class ApplyResult(CallResult):
     """What an apply did.
 
     Attributes:
@@ -137,7 +137,7 @@ class Outcome(Result):
         code: The exit code with which the command would end: 0 if everything was done and read again, 5 if a part was not.
     """
 
-    model: OutcomeModel
+    model: Outcome
     code: int
 
     @property
@@ -158,7 +158,7 @@ class Outcome(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drift(Result):
+class DriftResult(CallResult):
     """What was changed outside Reconciler since the last apply.
 
     Attributes:
@@ -167,7 +167,7 @@ class Drift(Result):
         commands: The command lines that its page shows; None with `":memory:"`, which no command reaches.
     """
 
-    model: DriftModel
+    model: Drift
     code: int
     commands: DriftCommands | None = field(repr=False)
 
@@ -184,7 +184,7 @@ class Drift(Result):
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptResult:
     """What `accept` wrote into the files.
 
     Attributes:
@@ -200,7 +200,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Access(Result):
+class AccessResult(CallResult):
     """Who can read what, now and after the plan.
 
     Attributes:
@@ -217,7 +217,7 @@ class Access(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rehearsal(Result):
+class RehearseResult(CallResult):
     """What applying the plan to a copy showed.
 
     Attributes:
@@ -225,7 +225,7 @@ class Rehearsal(Result):
             `refusals`, `failures`.
     """
 
-    model: RehearsalModel
+    model: Rehearsal
 
     @property
     def as_planned(self) -> bool:
@@ -243,7 +243,7 @@ class Rehearsal(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Undone(Result):
+class UndoResult(CallResult):
     """What an undo did.
 
     Attributes:
@@ -274,7 +274,7 @@ class Undone(Result):
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """What the service has and the project does not declare, as files. Nothing was written or tracked.
 
     Attributes:
@@ -298,7 +298,7 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Urls:
+class UrlsResult:
     """Published URLs, in their order.
 
     Attributes:
@@ -318,7 +318,7 @@ class Urls:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Health(Result):
+class HealthResult(CallResult):
     """Whether the organization works for its readers.
 
     Attributes:
@@ -340,7 +340,7 @@ class Health(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tests(Result):
+class TestResult(CallResult):
     """What the tests of a project found.
 
     Attributes:
@@ -366,7 +366,7 @@ class Tests(Result):
 
 
 @dataclass(frozen=True)
-class Objects:
+class FindResult:
     """The objects that `find` found.
 
     Attributes:

@@ -17,35 +17,35 @@ from tests.sources import ROOT
 SIGNATURES = {
     "open": "(path='.', *, environment=None, service=None, sandbox=None, token=None, state=None, create_state=False, target=(), "
     "exclude=(), vars={}, limits, voice=None)",
-    "Project.plan": "()",
-    "Project.apply": "(plan, *, limits=None)",
-    "Project.drift": "(*, coverage=False)",
-    "Project.accept": "(names=(), *, limits=None)",
-    "Project.access": "(reader=())",
-    "Project.rehearse": "()",
-    "Project.undo": "(run='last', *, limits=None)",
-    "Project.imported": "(organization=None)",
-    "Project.urls": "(site=None, *, ended=False)",
-    "Project.health": "()",
-    "Project.test": "(*, name=())",
-    "Project.find": "(text='', *, kind='')",
-    "Project.close": "()",
+    "OpenedProject.plan": "()",
+    "OpenedProject.apply": "(plan, *, limits=None)",
+    "OpenedProject.drift": "(*, coverage=False)",
+    "OpenedProject.accept": "(names=(), *, limits=None)",
+    "OpenedProject.access": "(reader=())",
+    "OpenedProject.rehearse": "()",
+    "OpenedProject.undo": "(run='last', *, limits=None)",
+    "OpenedProject.imported": "(organization=None)",
+    "OpenedProject.urls": "(site=None, *, ended=False)",
+    "OpenedProject.health": "()",
+    "OpenedProject.test": "(*, name=())",
+    "OpenedProject.find": "(text='', *, kind='')",
+    "OpenedProject.close": "()",
 }
 ATTRIBUTES = {
-    "Accepted": "left lines",
-    "Access": "as_document made_at model",
-    "Drift": "as_document code commands groups made_at model",
-    "Health": "as_document made_at model word",
-    "Imported": "files missing model",
+    "AcceptResult": "left lines",
+    "AccessResult": "as_document made_at model",
+    "DriftResult": "as_document code commands groups made_at model",
+    "HealthResult": "as_document made_at model word",
+    "ImportResult": "files missing model",
     "Limits": "dead_urls deletions exposed exposures gone open_work replacements with_exposures",
-    "Objects": "objects others",
-    "Outcome": "as_document code done made_at model run",
-    "Plan": "as_document blocked changes exposures forecast made_at model pending refusals",
-    "Project": "accept access apply close drift find health imported name path plan rehearse test undo urls",
-    "Rehearsal": "as_document as_planned made_at model",
-    "Tests": "as_document made_at passed project results",
-    "Undone": "as_document cannot code lines made_at model of",
-    "Urls": "as_document records",
+    "FindResult": "objects others",
+    "ApplyResult": "as_document code done made_at model run",
+    "PlanResult": "as_document blocked changes exposures forecast made_at model pending refusals",
+    "OpenedProject": "accept access apply close drift find health imported name path plan rehearse test undo urls",
+    "RehearseResult": "as_document as_planned made_at model",
+    "TestResult": "as_document made_at passed project results",
+    "UndoResult": "as_document cannot code lines made_at model of",
+    "UrlsResult": "as_document records",
 }
 PRIVATE = {"masks", "saved"}  # how a result does what it promises
 
@@ -63,7 +63,9 @@ def test_a_function_has_the_parameters_that_programs_pass(name: str) -> None:
 def test_every_public_name_is_pinned_here() -> None:
     errors = {name for name in reconciler.__all__ if issubclass(getattr(reconciler, name), Exception)}
     assert {*ATTRIBUTES, "Glob"} | errors == {*reconciler.__all__}
-    methods = {f"Project.{name}" for name, value in vars(reconciler.Project).items() if inspect.isfunction(value) and name[0] != "_"}
+    methods = {
+        f"OpenedProject.{name}" for name, value in vars(reconciler.OpenedProject).items() if inspect.isfunction(value) and name[0] != "_"
+    }
     assert {*SIGNATURES} == {"open", *methods}
 
 
@@ -81,7 +83,7 @@ def test_the_package_offers_what_the_interface_has_and_open_is_not_among_what_a_
     namespace: dict[str, object] = {}
     exec("from reconciler import *", namespace)
     assert "open" not in namespace
-    assert namespace["Plan"] is reconciler.Plan
+    assert namespace["PlanResult"] is reconciler.PlanResult
     with pytest.raises(AttributeError, match="no attribute 'plans'"):
         _ = reconciler.plans  # type: ignore[attr-defined]
 
@@ -92,7 +94,7 @@ def test_the_version_is_a_literal_that_the_build_reads() -> None:
 
 
 def test_every_result_is_frozen_and_every_public_name_says_what_it_is() -> None:
-    results = [getattr(reconciler, name) for name in ATTRIBUTES if name != "Project"]
+    results = [getattr(reconciler, name) for name in ATTRIBUTES if name != "OpenedProject"]
     assert all(is_dataclass(thing) and thing.__dataclass_params__.frozen for thing in results)
     undocumented = [name for name in (*ATTRIBUTES, *SIGNATURES) if not inspect.getdoc(_named(name))]
     assert undocumented == []

@@ -26,7 +26,7 @@ from tests.sources import ROOT
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> reconciler.Project:
+def project(tmp_path: Path) -> reconciler.OpenedProject:
     return reconciler.open(copied(tmp_path), sandbox=":memory:")
 
 
@@ -34,14 +34,14 @@ def copied(folder: Path, example: str = "minimal") -> Path:
     return Path(shutil.copytree(ROOT / "examples" / example, folder / example, ignore=shutil.ignore_patterns(".reconciler")))
 
 
-def edit(project: reconciler.Project, old: str, new: str) -> None:
+def edit(project: reconciler.OpenedProject, old: str, new: str) -> None:
     file = project.path / "reconciler.yaml"
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def applied(project: reconciler.Project) -> reconciler.Project:
+def applied(project: reconciler.OpenedProject) -> reconciler.OpenedProject:
     assert project.apply(project.plan()).done
     return project
 
@@ -60,7 +60,7 @@ def script(text: str, folder: Path, *, env: dict[str, str] | None = None, code: 
 # -- what a program does ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_is_applied_once_and_then_nothing_is_left(project: reconciler.Project) -> None:
+def test_a_plan_is_applied_once_and_then_nothing_is_left(project: reconciler.OpenedProject) -> None:
     plan = project.plan()
     assert {(str(change.address), change.action) for change in plan.changes} >= {("example", "adopt"), ("example/space/api", "create")}
     assert plan.pending
@@ -74,7 +74,7 @@ def test_a_plan_is_applied_once_and_then_nothing_is_left(project: reconciler.Pro
     assert "applied already" in str(again)
 
 
-def test_a_plan_that_no_longer_holds_is_stale_and_nothing_is_sent(project: reconciler.Project) -> None:
+def test_a_plan_that_no_longer_holds_is_stale_and_nothing_is_sent(project: reconciler.OpenedProject) -> None:
     plan = project.plan()
     edit(project, "title: Documentation", "title: Docs")
     with pytest.raises(reconciler.StalePlan) as stale:
@@ -86,7 +86,7 @@ def test_a_plan_that_no_longer_holds_is_stale_and_nothing_is_sent(project: recon
         project.undo()
 
 
-def test_what_lacks_consent_is_refused_with_every_reason_and_the_way_past_it_works(project: reconciler.Project) -> None:
+def test_what_lacks_consent_is_refused_with_every_reason_and_the_way_past_it_works(project: reconciler.OpenedProject) -> None:
     applied(project)
     edit(project, "structure: [guides, api]", "structure: [guides, api]\n        published: true\n        visibility: public")
     edit(project, "project: minimal", "project: minimal\nguards: {maxExposed: 0}")
@@ -118,7 +118,7 @@ def test_the_limits_of_open_are_those_of_every_method(tmp_path: Path) -> None:
         assert project.plan().pending
 
 
-def test_every_method_answers_with_a_document_of_its_schema_a_text_and_a_page(project: reconciler.Project) -> None:
+def test_every_method_answers_with_a_document_of_its_schema_a_text_and_a_page(project: reconciler.OpenedProject) -> None:
     applied(project)
     edit(project, "title: Documentation", "title: Docs")
     plan = project.plan()
@@ -185,7 +185,7 @@ def test_drift_is_found_and_accepted_into_the_files(cli: Cli) -> None:
     assert project.accept().lines == ()
 
 
-def test_what_nobody_declares_is_found_and_written_as_files_in_memory(project: reconciler.Project) -> None:
+def test_what_nobody_declares_is_found_and_written_as_files_in_memory(project: reconciler.OpenedProject) -> None:
     applied(project)
     edit(project, "          - {space: api, title: API reference, duplicateOf: blank}\n", "")
     edit(project, "structure: [guides, api]", "structure: [guides]")
@@ -225,14 +225,14 @@ def test_wrong_arguments_are_refused_before_anything_is_read(tmp_path: Path) -> 
         assert refused.value.id == id, refused.value.message
 
 
-def test_the_problems_of_files_have_their_positions(project: reconciler.Project) -> None:
+def test_the_problems_of_files_have_their_positions(project: reconciler.OpenedProject) -> None:
     edit(project, "title: Documentation", "titel: Documentation")
     with pytest.raises(reconciler.ConfigError) as invalid:
         project.plan()
     assert [(problem.file, problem.line > 0) for problem in invalid.value.problems] == [("reconciler.yaml", True)]
 
 
-def test_a_closed_project_says_so(project: reconciler.Project) -> None:
+def test_a_closed_project_says_so(project: reconciler.OpenedProject) -> None:
     with project:
         project.plan()
     with pytest.raises(reconciler.UsageError) as closed:

@@ -47,7 +47,7 @@ def test_a_wrong_argument_is_found_by_mypy(python: Path, tmp_path: Path) -> None
     words = (str(python), "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), str(wrong))
     said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=280).stdout
     assert "wrong.py:2: error" in said
-    assert 'wrong.py:3: error: "Plan" has no attribute "change"' in said
+    assert 'wrong.py:3: error: "PlanResult" has no attribute "change"' in said
 
 
 def test_the_notebook_runs_with_the_wheel(python: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class SavedPlanUse:
     """One use of a saved plan. `operation`: what this run is asked, with the scope from the file.
 
     `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest. `seen`: whether somebody
-    saw what the file shows and agreed to it, by saving or approving it; a program that made it agrees to nothing.
+    saw what the file shows and consents to it, by saving or approving it; a program that made it does not.
     """
 
     voice: Voice
