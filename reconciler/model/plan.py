@@ -437,8 +437,8 @@ class Edited:
 @dataclass(frozen=True)
 class SavedPlanCheck:
     """What the check of a saved plan against a new plan found. `refused`: addresses of the saved one that are not applied, with the reason;
-    `new`: addresses that only the new one has. `origin`: who created the file, from which commit, as it says. `same`: whether it was created
-    from the same evaluated configuration.
+    `new`: addresses that only the new one has. `origin`: who created the file, from which commit, as it says. `same`: whether it was
+    created from the same evaluated configuration.
     """
 
     refused: Mapping[str, str]
