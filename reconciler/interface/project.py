@@ -33,7 +33,7 @@ from reconciler.features.urls.recorded import ledger, site_of
 from reconciler.features.urls.tables import kept
 from reconciler.interface.arguments import limits_of
 from reconciler.interface.calls import ProgramCall, Voice
-from reconciler.interface.refusals import in_python
+from reconciler.interface.refusals import in_python, translate
 from reconciler.interface.results import (
     AcceptResult,
     AccessResult,
@@ -120,11 +120,13 @@ class OpenedProject:
         def work(run: Run) -> PlanResult:
             planned = run.plan()
             planned = replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
-            made_at = now()
+            made_at, refusals = now(), planned.refusals(run.operation.limits)
+            for refused in refusals:
+                translate(refused, run.voice.masks)
             return PlanResult(
                 model=run.voice.masks.data(planned.plan),
                 forecast=planned.forecast,
-                refusals=planned.refusals(run.operation.limits),
+                refusals=refusals,
                 saved=cache(partial(_saved, self._options, run, planned, made_at)),  # one file, which is used once
                 made_at=made_at,
                 masks=run.voice.masks,
@@ -354,7 +356,7 @@ class OpenedProject:
             raise UsageError("the project is closed", id="RC-project-closed", hint="Call its methods inside the with block.")
         call, asked = ProgramCall(self._voice), (options or self._options).operation
         operation = replace(asked, token=self._token, supervision=replace(asked.supervision, signals=call.signals))
-        with in_python():
+        with in_python(call.voice.masks):
             return call.run(lambda: work(operation, call.voice))
 
 

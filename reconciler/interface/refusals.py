@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from reconciler.cli.option_table import ROWS
-from reconciler.errors import ReconcilerError, StalePlan
+from reconciler.errors import ConfigError, ReconcilerError, StalePlan
 from reconciler.run.operation import Limits
+from reconciler.text.masks import Masks
 
 ARGUMENTS: Final = {"env": "environment", "base_url": "service", "sandbox": "sandbox", "state": "state", "create_state": "create_state"}
 """The arguments of `open` for options that hints name, by their fields."""
@@ -20,16 +21,28 @@ _DEFAULTS: Final[dict[str, Any]] = {known.name: known.default for known in field
 
 
 @contextmanager
-def in_python() -> Iterator[None]:
-    """Add to the hint of an error of this block what to write in Python."""
+def in_python(masks: Masks) -> Iterator[None]:
+    """Mask the secrets in an error of this block, and add to its hint what to write in Python."""
     try:
         yield
     except ReconcilerError as error:
         for reason in {id(item): item for item in (error, *getattr(error, "reasons", ()))}.values():
-            way = AGAIN if isinstance(reason, StalePlan) else way_of(reason.hint or "")
-            reason.hint = AGAIN if isinstance(reason, StalePlan) else f"{reason.hint}\nIn Python: {way}" if way else reason.hint
+            translate(reason, masks)
+        if isinstance(error, ConfigError):
+            error.problems = masks.data(error.problems)
         error.add_note(f"{error.hint}\n[{error.id}]" if error.hint else f"[{error.id}]")  # a traceback shows it
         raise
+
+
+def translate(error: ReconcilerError, masks: Masks) -> None:
+    """Mask its secrets, and add to its hint what to write in Python."""
+    error.message = masks.text(error.message)
+    error.args = (error.message,)
+    if isinstance(error, StalePlan):
+        error.hint = AGAIN
+    elif error.hint is not None:
+        way = way_of(error.hint)
+        error.hint = masks.text(f"{error.hint}\nIn Python: {way}" if way else error.hint)
 
 
 def way_of(hint: str) -> str:

@@ -93,6 +93,7 @@ def test_what_lacks_consent_is_refused_with_every_reason_and_the_way_past_it_wor
     plan = project.plan()
     assert plan.exposures
     assert {refused.id for refused in plan.refusals} == {"RC-exposure-limit", "RC-consent-required"}
+    assert all("In Python: limits=Limits(" in str(refused.hint) for refused in plan.refusals)
     with pytest.raises(reconciler.Refused) as refused:
         project.apply(plan)
     assert [reason.id for reason in refused.value.reasons] == [reason.id for reason in plan.refusals]
@@ -355,6 +356,25 @@ def test_two_projects_on_files_run_at_the_same_time_in_threads(tmp_path: Path) -
     for thread in threads:
         thread.join()
     assert done == [True, True, True]
+
+
+def test_a_second_apply_of_the_same_state_is_locked_in_memory_too(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def voice(text: str) -> None:
+        if plans and text.startswith("Applying"):
+            plan = plans.pop()
+            try:
+                project.apply(plan)
+            except reconciler.Locked as error:
+                refused.append(error.id)
+
+    plans: list[reconciler.PlanResult] = []
+    project = reconciler.open(copied(tmp_path), sandbox=":memory:", voice=voice)
+    plan = project.plan()
+    plans.append(plan)
+    assert project.apply(plan).done
+    assert refused == ["RC-locked"]
 
 
 def free(path: Path) -> bool:

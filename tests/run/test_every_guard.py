@@ -10,7 +10,7 @@ import contextlib
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -272,14 +272,16 @@ def calls_from_python(cli: Cli, row: Row, options: tuple[str, ...]) -> bool:
     given = way_of(shlex.join(options)).removeprefix("limits=") or "Limits()"
     limits = eval(given, {"Limits": reconciler.Limits, "Glob": reconciler.Glob})
     project = reconciler.open(cli.root / "p", limits=limits)
+    reasons: Sequence[reconciler.Refused] = ()
+    plan = None
     try:
         plan = project.plan()
-        assert row.id in {"", *(refused.id for refused in plan.refusals)} or options != row.also
         project.apply(plan)
     except reconciler.Refused as refused:
-        assert row.id in {reason.id for reason in refused.reasons}
-        return True
-    return bool(plan.blocked)
+        reasons = refused.reasons
+    assert not reasons or row.id in {reason.id for reason in reasons}
+    assert plan is None or {refused.id for refused in plan.refusals} == {reason.id for reason in reasons}
+    return bool(reasons) or plan is None or bool(plan.blocked)
 
 
 Way = Callable[[Cli, Row, tuple[str, ...]], bool]
