@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields, problems, seed, settings, test_files
+from docs import commands, documents, fields, interface, problems, seed, settings, test_files
 from reconciler.exits import MEANINGS, PRECEDENCE
 from reconciler.report.style import PRODUCT
 
@@ -46,6 +46,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "problems.md": problems.page,
     "seed.md": seed.page,
     "tests.md": test_files.page,
+    "../python.md": interface.page,
 }
 
 

@@ -101,9 +101,26 @@ class ConfigError(ReconcilerError):
 
 
 class Refused(ReconcilerError):
-    """A guard, policy or protection forbids the change; `hint` is the exact way past it."""
+    """A guard, policy or protection forbids the change; `hint` is the exact way past it. `reasons`: each refusal alone, itself where it is
+    the only one."""
 
     exit_code = 4
+
+    @property
+    def reasons(self) -> tuple[Refused, ...]:
+        return self._reasons or (self,)
+
+    _reasons: tuple[Refused, ...] = ()
+
+    @classmethod
+    def of(cls, first: Refused, *others: Refused) -> Refused:
+        """All of these as one, with the id of the first."""
+        if not others:
+            return first
+        every = (first, *others)
+        refused = cls("\n".join(item.message for item in every), id=first.id, hint="\n".join(item.hint for item in every if item.hint))
+        refused._reasons = every
+        return refused
 
 
 class Locked(ReconcilerError):

@@ -50,10 +50,10 @@ def deleted_with(feature: str) -> frozenset[str]:
     return frozenset(deleted)
 
 
-def fleet_uses(deleted: frozenset[str]) -> bool:
-    """Whether a fleet, which is above the features, imports one of these, so that it is deleted too."""
+def uses(room: str, deleted: frozenset[str]) -> bool:
+    """Whether a room above the features imports one of these, so that it is deleted too."""
     modules = re.compile(rf"reconciler\.features\.({'|'.join(sorted(deleted))})\b")
-    return any(modules.search(path.read_text(encoding="utf-8")) for path in sorted((PACKAGE / "fleet").rglob("*.py")))
+    return any(modules.search(path.read_text(encoding="utf-8")) for path in sorted((PACKAGE / room).rglob("*.py")))
 
 
 def kernel_exceptions() -> list[str]:
@@ -110,7 +110,9 @@ def copied(folder: Path, deleted: frozenset[str]) -> Path:
     for feature in deleted:
         shutil.rmtree(folder / "reconciler" / "features" / feature)
         shutil.rmtree(folder / "tests" / "features" / feature, ignore_errors=True)
-    if fleet := fleet_uses(deleted):
+    if uses("interface", deleted):
+        shutil.rmtree(folder / "reconciler" / "interface")
+    if fleet := uses("fleet", deleted):
         shutil.rmtree(folder / "reconciler" / "fleet")
     assembled = folder / "reconciler" / "assembled.py"
     assembled.write_text(without(assembled.read_text(encoding="utf-8"), deleted, fleet=fleet), encoding="utf-8")

@@ -99,6 +99,11 @@ class Change:
     deleted_by_us: bool = False
 
     @property
+    def action(self) -> str:
+        """What happens, in words: `update, move`."""
+        return ", ".join(action.value for action in self.actions)
+
+    @property
     def destructive(self) -> bool:
         """Whether an object is deleted by it, also if another one takes its place."""
         return not _DESTRUCTIVE.isdisjoint(self.actions)
@@ -432,9 +437,8 @@ class Edited:
 @dataclass(frozen=True)
 class SavedPlanCheck:
     """What the check of a saved plan against a new plan found. `refused`: addresses of the saved one that are not applied, with the reason;
-    `new`: addresses that only the new one has.
-
-    `origin`: who created the file, from which commit, as it says. `same`: whether it was created from the same evaluated configuration.
+    `new`: addresses that only the new one has. `origin`: who created the file, from which commit, as it says. `same`: whether it was
+    created from the same evaluated configuration.
     """
 
     refused: Mapping[str, str]
@@ -449,8 +453,7 @@ class Outcome:
 
     `leftover`: what is still not as declared although nobody else is known to have changed it. `edited`: the drift of this run.
     `unverified`: what was written and could not be read again. `not_visible`: what was written and is still shown in its previous state.
-    `not_applied`: None where no saved plan was applied. `next_step`: a sentence about what to do next, where that does not follow from
-    the rest.
+    `not_applied`: None where no saved plan was applied. `next_step`: what to do next, where that does not follow from the rest.
     """
 
     run: str

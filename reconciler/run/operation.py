@@ -75,7 +75,8 @@ class Operation:
 
     `project`: its directory or file. `environment`: None without one. `selection`: the addresses that it is about. `limits`: what it may do
     beyond the project's rules. `rules`: the name of the commit whose rules judge the project; None for those of its files. `sandbox`,
-    `base_url` and `state`: where, instead of what the project says. `create_state`: a state that has never seen the project may be created.
+    `base_url` and `state`: where, instead of what the project says. `token`: of the service; None for that of the environment.
+    `create_state`: a state that has never seen the project may be created.
     `lock_timeout`: seconds to wait for another run that holds the state; None for none.
     """
 
@@ -93,6 +94,7 @@ class Operation:
     create_state: bool = False
     lock_timeout: float | None = None
     supervision: Supervision = field(default_factory=Supervision, compare=False)
+    token: str | None = field(default=None, repr=False)
 
     def only(self, addresses: frozenset[Address] | None) -> Operation:
         """The same, limited to these addresses; None: not limited."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reconciler.apply.task import StepPermission
     from reconciler.client import SharedBudget
     from reconciler.client.pacing import Clock
+    from reconciler.run.connection.memory import MemoryPlace
 
 
 @dataclass(frozen=True)
@@ -33,3 +34,5 @@ class Supervision:
     begin: Callable[[], Awaitable[str | None]] | None = None
     # Whether files may be written into the project. A worker's copy of them is in no repository: nobody would commit what is written there.
     writes: bool = True
+    # A service and a state in memory, instead of what the project and the operation name.
+    memory: MemoryPlace | None = None

@@ -16,6 +16,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
+MEMORY = Path(":memory:")  # no file: what is in it ends with its only connection
 APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
 BUSY = 10_000  # milliseconds a writer waits for another process
 MANY_FILES = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that names another one
@@ -146,15 +147,12 @@ class File:
     def __init__(self, db: Path, *, new_id: Callable[[str], str] | None = None) -> None:
         self.db = db
         self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_hex(6)}")
-        _check_beside(db)
-        db.parent.mkdir(parents=True, exist_ok=True)  # raises OSError, as everything here does where the disk is the reason
-        self.created = not db.exists() or db.stat().st_size == 0
-        if self.created:
-            os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
+        self.created = db == MEMORY or self._prepared()
         connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False, factory=Distrusting)
         self.connection: sqlite3.Connection = connection
         try:
-            connection.trust_nothing(db)
+            if db != MEMORY:
+                connection.trust_nothing(db)
             self._open()
         except sqlite3.OperationalError as error:
             self.connection.close()
@@ -166,6 +164,18 @@ class File:
             self.connection.close()
             raise
 
+    def _prepared(self) -> bool:
+        """Whether the file was created here, for this user only. Raises OSError, as everything here does where the disk is the reason."""
+        _check_beside(self.db)
+        self.db.parent.mkdir(parents=True, exist_ok=True)
+        created = not self.db.exists() or self.db.stat().st_size == 0
+        if created:
+            os.close(os.open(self.db, os.O_CREAT | os.O_RDWR, 0o600))
+        return created
+
+    def _has_content(self) -> bool:
+        return self.db != MEMORY and self.db.stat().st_size > 0
+
     def _open(self) -> None:
         run = self.connection.execute
         run(f"pragma busy_timeout={BUSY}")
@@ -174,7 +184,7 @@ class File:
         self._refuse_others()
         with self.write():
             # whoever else was creating the same file has finished by now, because the write lock was theirs
-            if self.db.stat().st_size:
+            if self._has_content():
                 self._refuse_others()
                 _check_values(self.connection, self.db)
             run(f"pragma application_id={APPLICATION}")
@@ -189,7 +199,7 @@ class File:
         self._log_ahead()
 
     def _refuse_others(self) -> None:
-        if self.db.stat().st_size:
+        if self._has_content():
             _check(self.connection, self.db)
 
     def _log_ahead(self) -> None:
@@ -210,7 +220,7 @@ class File:
     def discard(self) -> None:
         """Close it, and delete a file that this process created: what was to be stored in it failed."""
         self.close()
-        if self.created:
+        if self.created and self.db != MEMORY:
             for file in (self.db, *self.db.parent.glob(f"{self.db.name}-*")):
                 file.unlink(missing_ok=True)
 

@@ -1,6 +1,7 @@
 """What the store needs of a database, and opening the one that a URL names.
 
-In: a URL. Out: a `Database`, which reads and writes in transactions that are durable when they end. Forbidden: what the tables mean.
+In: a URL, or objects in memory. Out: a `Database`, which reads and writes in transactions that are durable when they end. Forbidden:
+what the tables mean.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from reconciler.errors import StateError
-from reconciler.state.bucket.database import open_bucket
+from reconciler.state.bucket.database import Bucket, open_bucket
+from reconciler.state.bucket.objects import Objects
 from reconciler.state.connection import Connection
 from reconciler.state.postgres import open_server
 from reconciler.state.sqlite import open_file
@@ -62,8 +64,10 @@ class Database(Protocol):
 _OPENING: Final[Mapping[Backend, Callable[[str, bool], Database]]] = {SQLITE: open_file, POSTGRES: open_server, BUCKET: open_bucket}
 
 
-def connect(url: str, *, create: bool) -> Database:
-    """The database at `url`; with `create` it is created, or migrated to today's schema, at once."""
+def connect(url: str | Objects, *, create: bool) -> Database:
+    """The database at `url`, or of these objects; with `create` it is created, or migrated to today's schema, at once."""
+    if not isinstance(url, str):
+        return Bucket(url, "the state in memory", create=create)
     backend = backend_of(url)
     if backend is not None:
         return _OPENING[backend](url, create)

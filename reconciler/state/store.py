@@ -21,6 +21,7 @@ from reconciler.errors import Refused, StateError
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
 from reconciler.model.state import SiteRun, StateScope
 from reconciler.report.schemas.state import StateDocument
+from reconciler.state.bucket.objects import Objects
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
@@ -98,7 +99,7 @@ class Store:
     @classmethod
     def open(
         cls,
-        url: str,
+        url: str | Objects,
         scope: StateScope,
         *,
         clock: Callable[[], datetime],
@@ -107,7 +108,8 @@ class Store:
         lag: float = 0.0,
         uninterrupted: Uninterrupted = nullcontext,
     ) -> Store:
-        """Open the state at `url`; without `create`, a missing state reads as empty, and nothing is written, created or migrated.
+        """Open the state at `url`, or the one that these objects are; without `create`, a missing state reads as empty, and nothing is
+        written, created or migrated.
 
         `beside`: the folder for outcomes that the database cannot store; None: they are not kept. `lag`: seconds for which a list of the
         service may not show what was written. `uninterrupted`: a block in which signals wait, for taking and giving back a lease: a person

@@ -57,6 +57,9 @@ INSIDE: Final = {
     "markdown_it": "the extra sandbox", "reconciler.features.rehearsal.serving": "imports starlette",
 }  # fmt: skip
 """What may be imported inside a function, and why."""
+LAZY: Final = ("reconciler", "reconciler.interface")
+"""The second lazy place, after click's group: the package names what a program imports when it uses it first, and imports it for types."""
+INTERFACE_MODULES_MAX: Final = 60  # of ours, that `import reconciler` imports
 INSIDE_MAX: Final = 120
 
 
@@ -121,7 +124,7 @@ def test_no_modules_import_each_other_in_a_circle_not_even_for_types() -> None:
     graph: dict[str, set[str]] = defaultdict(set)
     for module, path in modules().items():
         for node in nodes(path):
-            graph[module] |= {name for name in targets(node) if name in modules() and name != module}
+            graph[module] |= {name for name in targets(node) if name in modules() and name != module and (module, name) != LAZY}
     assert circles(graph) == []
 
 
@@ -179,6 +182,22 @@ def test_help_and_version_import_no_command_no_engine_and_no_large_library(optio
         "reconciler.signals", "reconciler.writing",
     ]  # fmt: skip
     assert not [name for name in modules if name.startswith("reconciler.cli.commands.")]
+
+
+def test_the_package_imports_nothing_of_a_program_before_it_is_used() -> None:
+    modules = imported("import reconciler, sys\nprint(*sys.modules, file=sys.stderr)")
+    assert len([name for name in modules if name.startswith("reconciler")]) <= INTERFACE_MODULES_MAX
+    assert modules & {*HEAVY, "requests", "urllib.request", "http.client"} == set()
+    assert "reconciler.interface.project" in imported("import reconciler, sys\nreconciler.open\nprint(*sys.modules, file=sys.stderr)")
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["from reconciler.assembled import main, COMMANDS", "import reconciler.sandbox.server", "import reconciler.cli.commands.plan"],
+)
+def test_no_command_and_no_sandbox_imports_the_interface(program: str) -> None:
+    modules = imported(f"{program}\nimport sys\nprint(*sys.modules, file=sys.stderr)")
+    assert [name for name in modules if name.startswith(("reconciler.interface", "reconciler.run.connection.memory"))] == []
 
 
 @costly

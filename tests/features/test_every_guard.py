@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ import yaml
 from click.testing import CliRunner
 from mcp import Client
 
+import reconciler
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.terminal.screen import Screen
 from reconciler.fleet.program.child import child
+from reconciler.interface.refusals import way_of
 from reconciler.run.operation import EVERYTHING, Limits
 from tests.command_line import CLEAN, Cli
 from tests.features.mcp.client import Agent, text_of
@@ -264,6 +267,23 @@ def is_tested(cli: Cli, row: Row, options: tuple[str, ...]) -> bool:
     return not consents
 
 
+def calls_from_python(cli: Cli, row: Row, options: tuple[str, ...]) -> bool:
+    """A program, whose limits are those that the hint of a refusal writes for these options."""
+    given = way_of(shlex.join(options)).removeprefix("limits=") or "Limits()"
+    limits = eval(given, {"Limits": reconciler.Limits, "Glob": reconciler.Glob})
+    project = reconciler.open(cli.root / "p", limits=limits)
+    reasons: Sequence[reconciler.Refused] = ()
+    plan = None
+    try:
+        plan = project.plan()
+        project.apply(plan)
+    except reconciler.Refused as refused:
+        reasons = refused.reasons
+    assert not reasons or row.id in {reason.id for reason in reasons}
+    assert plan is None or {refused.id for refused in plan.refusals} == {reason.id for reason in reasons}
+    return bool(reasons) or plan is None or bool(plan.blocked)
+
+
 Way = Callable[[Cli, Row, tuple[str, ...]], bool]
 ALL = frozenset(ROW)
 SEEN = ALL - {"exposures"}  # which refuse nothing where somebody sees them first
@@ -276,6 +296,7 @@ WAYS: tuple[tuple[Way, frozenset[str], bool], ...] = (
     (applies_what_was_saved, TYPED, True),
     (rehearses_what_was_saved, TYPED, True),
     (is_tested, ALL, True),
+    (calls_from_python, ALL, True),
     (asks_an_agent, SEEN, False),
     (reads_for_a_fleet, SEEN, False),
 )  # fmt: skip

@@ -16,26 +16,22 @@ from reconciler import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands.init import IGNORED
 from reconciler.cli.loading import loaded
-from reconciler.cli.opening import confirm_new_state, connected, leased_state, store_of
+from reconciler.cli.opening import confirm_hosts, confirm_new_state, connected, leased_state, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
-from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, READ_PEOPLE, SANDBOX
 from reconciler.config.schemas.document import dumped
-from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
-from reconciler.features.importer.additions import into
-from reconciler.features.importer.entry import CERTIFICATES
-from reconciler.features.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, NewFiles, project as project_of
+from reconciler.features.importer.project import LIMITS, PROJECT_FILE, SPLIT, ImportedProject, NewFiles, project as project_of
+from reconciler.features.importer.reading import SCHEMA, additions_of, certificates, declared, objects_text, read_organization, with_reader
 from reconciler.files import path_from_here
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.model import Actual, Observed, Plan, State
-from reconciler.observe.everything import read_all, roots
-from reconciler.observe.readers import people as members, reaching, with_readers
-from reconciler.plan.audience.people import unasked
+from reconciler.observe.everything import roots
+from reconciler.observe.readers import people as members, reaching
 from reconciler.plan.changes import journal_changes
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
@@ -44,12 +40,11 @@ from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.connection import trust
 from reconciler.run.connection.connecting import ConnectedService
-from reconciler.run.connection.unseen import origin, warn_unseen
+from reconciler.run.connection.unseen import origin
 from reconciler.run.loading import keyed
 from reconciler.text.escape import terminal
 from reconciler.writing import FolderChange
 
-SCHEMA = ".reconciler/config.schema.json"
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 
 
@@ -105,22 +100,23 @@ def command(
     limits = SPLIT if split else LIMITS
     project = loaded(screen, options, kinds) if into else None
     with connected(screen, options, project, kinds if into else None) as service:
-        org = org if project is None else _declared(project, org)
+        org = org if project is None else declared(project, org)
         if org is None or directory is None:
             _list(screen, narration, service, kinds)
             return 0
         if project is None:
             _check_empty(directory)
-        actual = _read(narration, service, kinds, org, people=people)
+        actual = read_organization(narration, service, kinds, org, people=people)
         importing = Importing(narration, options, service, kinds, actual)
         if project is not None:
             if not dry_run:
                 confirm_new_state(screen, options, project, service)
-            imported = _added(importing, project, limits)
+            confirm_hosts(screen, options, project)
+            imported = additions_of(options.operation, narration, kinds, (service, actual), project, limits)
         else:
             owner = _owner(screen, kinds, actual, member)
-            with narration.lasting(f"Describing {_objects(actual)} in YAML"):
-                new = NewFiles(SCHEMA, limits, _certificates(directory))
+            with narration.lasting(f"Describing {objects_text(actual)} in YAML"):
+                new = NewFiles(SCHEMA, limits, certificates(directory))
                 settings = _service(service, options, directory, owner) | ({READ_PEOPLE: True} if people else {})
                 imported = project_of(kinds, actual, new, service=settings)
         if dry_run:
@@ -200,70 +196,10 @@ def _confirm_host(screen: Screen, directory: Path, service: ConnectedService) ->
 def _list(screen: Screen, narration: TerminalVoice, service: ConnectedService, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
     with narration.phase(f"Asking {service.where} for organizations"):
-        candidates = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
+        candidates = asyncio.run(with_reader(narration, service, lambda reader: roots(reader, kinds)))
     for root in candidates:
         screen.out(f"{terminal(str(root.get('id', '')))}  {terminal(str(root.get('title', '')))}\n")
     screen.say("Next: reconciler import DIR --org ID" if candidates else "This token has no access to any organization.")
-
-
-def _read(narration: TerminalVoice, service: ConnectedService, kinds: Kinds, org: str, *, people: bool) -> Actual:
-    """Everything of one organization. `people`: with what each may do. Raises `UsageError` where it is not within reach."""
-    with narration.phase(f"Reading {org}", where=service.where):
-        actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
-    if not any(actual.find(kind.name, org) for kind in kinds.roots):
-        wrong = f"organization {org} does not exist, or the token has no access to it"
-        raise UsageError(wrong, id="RC-organization-not-found", hint="To list the available organizations: reconciler import")
-    asked = unasked(kinds, actual) if people else frozenset()
-    if asked:
-        with narration.phase(f"Reading what {count(len(asked), 'member')} may do", where=service.where):
-            actual = asyncio.run(_with_reader(narration, service, lambda reader: with_readers(reader, kinds, actual, asked)))
-    return actual
-
-
-async def _with_reader(narration: TerminalVoice, service: ConnectedService, work: Any) -> Any:
-
-    reader: Reader
-    async with Reader(service.settings, listener=narration) as reader:
-        return await work(reader)
-
-
-def _certificates(directory: Path) -> list[str]:
-    """The paths that no new certificate may have."""
-    return [path.relative_to(directory).as_posix() for path in (directory / CERTIFICATES).glob("*")]
-
-
-def _declared(project: Project, org: str | None) -> str:
-    """The organization that is meant, of those the project declares."""
-    ids = [resource.id for resource in project.desired.resources.values() if resource.address.container is None and resource.id is not None]
-    if org is None and len(ids) == 1:
-        return ids[0]
-    if org not in ids:
-        raise UsageError(
-            f"the project does not declare {org}" if org is not None else "the project declares several organizations",
-            id="RC-which-organization",
-            hint=f"Name one of them: --org {' or '.join(ids)}" if ids else "Declare it first, by its id.",
-        )
-    return str(org)
-
-
-def _added(importing: Importing, project: Project, limits: FileSizes) -> ImportedProject:
-    """What the project lacks, as changed and new files."""
-    narration, options, service, actual = importing.narration, importing.options, importing.service, importing.actual
-    with store_of(narration.screen, options, project, service) as store:
-        warn_unseen(options.operation, narration, project, service, store, creator="the import")
-        state = store.read()
-    root = project.settings.root
-    paths = map(root.joinpath, project.settings.files)
-    files = {path.relative_to(root).as_posix(): read_file(path, FILE_MAX, within=root) for path in paths}
-    before = {name: content.decode("utf-8") for name, content in files.items()}
-    with narration.lasting(f"Comparing {_objects(actual)} with the project"):
-        new = NewFiles(SCHEMA, limits, _certificates(root))
-        return into(importing.kinds, actual, project.desired, state, before, new)
-
-
-def _objects(actual: Actual) -> str:
-    """`10,003 objects`: how many were read."""
-    return count(sum(map(len, actual.objects.values())), "object")
 
 
 def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
@@ -322,7 +258,7 @@ def _adopt(importing: Importing, project: Project, *, keep: Callable[[], None] |
     once the state depends on the files; None where both disappear together."""
     actual, screen = importing.actual, importing.narration.screen
     with leased_state(screen, importing.options, project, importing.service, command="import") as (store, journal):
-        with importing.narration.lasting(f"Tracking {_objects(actual)}"):
+        with importing.narration.lasting(f"Tracking {objects_text(actual)}"):
             state, kinds = journal.state(), keyed(importing.kinds, store.digest_key(), project)
             new_plan = prove(World(kinds, project.desired, state, actual), plan(kinds, project.desired, state, actual))
             with importing.options.supervision.signals.uninterrupted():

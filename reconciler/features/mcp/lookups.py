@@ -18,7 +18,7 @@ from reconciler.features.access.read import reviewed
 from reconciler.features.access.report import names as reader_names
 from reconciler.features.access.review import Review, ReviewRow
 from reconciler.features.mcp.owners import Owners
-from reconciler.model import Action, Declared, Observed, RecordedRun, Source
+from reconciler.model import Declared, Observed, RecordedRun, Source
 from reconciler.plan.changes import Names, named
 from reconciler.report.formats.brief import one_line
 from reconciler.report.words import HIDDEN, count, id_and_title, shown
@@ -147,14 +147,10 @@ def about(kinds: Kinds, project: Project, planned: Planned | None, known: KnownO
     if planned is not None:
         for change in planned.plan.changes:
             if change.address == known.address:
-                yield f"the plan: {', '.join(map(_word, change.actions))}" + (f"; {change.reason}" if change.reason else "")
+                yield f"the plan: {change.action}" + (f"; {change.reason}" if change.reason else "")
         for blocked in planned.plan.blocked:
             if blocked.address == known.address:
                 yield f"the plan: blocked, {blocked.reason} [{blocked.id}]; {blocked.remedy}"
-
-
-def _word(action: Action) -> str:
-    return action.value
 
 
 def _field_lines(kinds: Kinds, planned: Planned | None, known: KnownObject) -> Iterator[str]:

@@ -17,11 +17,11 @@ from reconciler.config import Project
 from reconciler.config.schemas.document import schema
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import ReconcilerError, UsageError
-from reconciler.features.mcp.call_voice import CallVoice
 from reconciler.features.mcp.projects import called, chosen
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
 from reconciler.report.formats.brief import one_line, page, shortened
+from reconciler.run.call_voice import CallVoice
 from reconciler.run.loading import load
 from reconciler.run.operation import Operation
 

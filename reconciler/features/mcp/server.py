@@ -24,11 +24,11 @@ from reconciler import __version__
 from reconciler.errors import ReconcilerError
 from reconciler.features.mcp import resources
 from reconciler.features.mcp.answers import AnswerBook, UnknownHandle
-from reconciler.features.mcp.call_voice import CallVoice, ServerLog
 from reconciler.features.mcp.projects import NoProject, chosen, in_roots
 from reconciler.features.mcp.prompts import PROMPTS, PromptArgument
 from reconciler.features.mcp.tools import TOOLS, Argument, Call, CommandLines, ToolAnswer, ToolRow, WrongArguments
 from reconciler.report.formats.brief import BriefParts, one_line
+from reconciler.run.call_voice import CallLog, CallVoice
 from reconciler.run.operation import Operation
 
 Context = ServerRequestContext[Any, Any]
@@ -58,7 +58,7 @@ class AgentServer:
     """The state of one server. `log`: of what calls do. `operation`: what its command line says. `lines`: see `CommandLines`. `projects`:
     named there; () if the client's roots decide."""
 
-    log: ServerLog
+    log: CallLog
     operation: Operation
     lines: CommandLines
     projects: Sequence[Path]
@@ -207,7 +207,7 @@ async def _tell(context: Context, voice: CallVoice) -> None:
                 shown, number = voice.progress, number + 1
                 await context.session.report_progress(number, message=one_line(shown))
     finally:
-        voice.cancelled.set()
+        voice.cancel()
 
 
 def _asked(row: PromptArgument) -> types.PromptArgument:
@@ -236,7 +236,7 @@ def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-def serve(log: ServerLog, operation: Operation, lines: CommandLines, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
+def serve(log: CallLog, operation: Operation, lines: CommandLines, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
     """Answer messages on stdin until it ends. `log`: of what calls do. `lines`: see `CommandLines`. `most`: bytes of an answer."""
     serving = AgentServer(log, operation, lines, projects, nearest, AnswerBook(most))
     server: Server[Any] = Server(

@@ -27,7 +27,6 @@ from reconciler.features.health.report import health_sheet
 from reconciler.features.health.run import health_of
 from reconciler.features.lint.run import checked
 from reconciler.features.mcp.answers import DATA
-from reconciler.features.mcp.call_voice import CallVoice
 from reconciler.features.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.features.rehearsal.performing import rehearse
 from reconciler.features.rehearsal.report import rehearsal_document, rehearsal_sheet
@@ -41,6 +40,7 @@ from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
+from reconciler.run.call_voice import CallVoice
 from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.explained import described

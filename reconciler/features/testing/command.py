@@ -22,12 +22,10 @@ from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.keys import project_file
-from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.files import ProjectFiles
-from reconciler.errors import ConfigError, UsageError
+from reconciler.errors import ConfigError
 from reconciler.features.testing.model import ProjectTestResult
 from reconciler.features.testing.report import findings, tests_document, tests_junit, tests_sheet
-from reconciler.features.testing.twin.project_tests import chosen, gather
+from reconciler.features.testing.twin.project_tests import chosen, gather, snapshots_of
 from reconciler.features.testing.twin.running import ProjectTest, run_test
 from reconciler.files import path_from_here
 from reconciler.interpreters import safe_children
@@ -110,7 +108,7 @@ def command(
 
 def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update: bool) -> Iterator[ProjectTestResult]:
     """The results of tests, in their order."""
-    jobs = [(test, _snapshots(test)) for test in tests]
+    jobs = [(test, snapshots_of(test)) for test in tests]
     work = partial(_job, update=update)
     with TerminalVoice(screen).lasting(f"Running {count(len(tests), 'test')}"):
         # A daemon of multiprocessing may have no children.
@@ -166,18 +164,6 @@ def _in_child(work: Callable[[Job], ProjectTestResult], job: Job) -> ProjectTest
         return work(job)
     finally:
         RUNNING.clear()
-
-
-def _snapshots(test: ProjectTest) -> dict[str, str]:
-    """The texts of the snapshots that exist."""
-    texts, files = {}, ProjectFiles(test.folder, option="")
-    for name in test.snapshots:
-        try:
-            texts[name] = files(name)
-        except ExpressionError as error:
-            if error.id != "RC-file-not-found":
-                raise UsageError(f"{test.source}  snapshot: {error.message}", id=error.id) from None
-    return texts
 
 
 def _write_snapshots(screen: Screen, test: ProjectTest, result: ProjectTestResult) -> None:

@@ -15,22 +15,15 @@ from reconciler.cli.opening import opened, state_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
-from reconciler.features.undo import (
-    Cannot,
-    YamlLine,
-    redeclaring_lines,
-)
+from reconciler.features.undo import Cannot, YamlLine
 from reconciler.features.undo.document import undo_document
-from reconciler.features.undo.session import change_state, inverse_of, undo_only
+from reconciler.features.undo.session import begin_undo, carry_out_undo
 from reconciler.model import RecordedRun, StateChange
-from reconciler.plan.matching.match import identify
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
-from reconciler.run.applying import ApplySession, applying
+from reconciler.run.applying import applying
 from reconciler.run.past import find_run
 from reconciler.run.rules import JudgedProject
-from reconciler.run.saved.origin import run_commit
-from reconciler.run.stages import Planned
 
 ONLY_RECORDED: Final = (
     "Run {} only recorded values that the service had already, so there is nothing to undo.\n"
@@ -75,15 +68,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))
-        recorded_run, project = chosen[0], opened_run.project
+        recorded_run = chosen[0]
         store, session = stack.enter_context(applying(opened_run, f"undo {recorded_run.id[:ID_SHOWN]}"))
-        journal = session.journal
-        for note in session.recover():
-            screen.say(note)
-        # An undo does not continue the run before it, whose consents would otherwise let it open things unasked.
-        session.alone = True
-        inverse = inverse_of(session, store, recorded_run.id)
-        undo_only(session, inverse)
+        inverse = begin_undo(session, store, recorded_run.id)
         _note_irreversible(screen, inverse.cannot)
         _note_state_changes(screen, inverse.state_changes)
         planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
@@ -93,21 +80,16 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             planned = planned if click.confirm("Change the state? This needs no requests.", default=False, err=True) else None
         if planned is None:
             screen.say("Nothing was undone.")
-            journal.finish(exit_code=exits.FAILED, summary={})
+            session.journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
-        lines = _lines(session, planned, inverse.state_changes)
-        outcome, code = session.carry_out(planned, on_error=on_error)
-        changed = change_state(journal, outcome, inverse)
-        if changed is None:
+        undone = carry_out_undo(session, planned, inverse, on_error=on_error)
+        if undone.changed is None:
             screen.note(
                 f"The state was not changed, because not everything was done. To try again: reconciler undo {recorded_run.id[:ID_SHOWN]}"
             )
-            changed = ()
-        if inverse.cannot:
-            code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
-        journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
+    outcome = undone.outcome
     if options.format == "json":
-        screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
+        screen.document(undo_document(recorded_run, outcome, undone.changed or (), inverse.cannot, undone.lines))
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
@@ -115,20 +97,14 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         reports.show_sheet(screen, sheet)
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
-    _note_redeclaring_lines(screen, lines)
-    return code
+    _note_redeclaring_lines(screen, undone.lines)
+    return undone.code
 
 
 def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
     with state_of(screen, options, project) as store:
         return find_run(store.runs() if store is not None else (), run)
-
-
-def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:
-    """Where the YAML still wants what is about to be taken back."""
-    ids = identify(session.kinds, session.project.desired, planned.state, planned.actual).ids
-    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, state_changes, ids)
 
 
 def _note_irreversible(screen: Screen, cannot: Collection[Cannot]) -> None:

@@ -29,7 +29,7 @@ from reconciler.features.urls.recorded import NOTHING, ledger, recorded, site_of
 from reconciler.features.urls.redirects.formats import texts
 from reconciler.features.urls.redirects.planned import with_redirects
 from reconciler.features.urls.redirects.written import write_redirects
-from reconciler.features.urls.report.ledger import SITEMAP_MOST, history_document, record_data, record_line, sitemap, url_sheet
+from reconciler.features.urls.report.ledger import SITEMAP_MOST, history_document, record_line, sitemap, url_sheet, urls_document
 from reconciler.features.urls.stages import kept_trees, present
 from reconciler.features.urls.tables import kept
 from reconciler.run.loading import load_settings, now
@@ -88,7 +88,7 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
     with _ledger(screen, options) as store:
         records = kept.urls(store, site=site_of(store, site), ended=ended)
         if options.format == "json":
-            screen.document({"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]})
+            screen.document(urls_document(records))
             return
         number = 0
         while some := list(islice(records, LINES)):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from reconciler import exits
@@ -29,6 +30,9 @@ from reconciler.state.postgres import require_verified
 from reconciler.text.credentials import backend_of
 from reconciler.text.redact import of_urls
 from reconciler.text.service_url import PORTS, normalise
+
+if TYPE_CHECKING:
+    from reconciler.sandbox.server import Embedded
 
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
@@ -52,6 +56,9 @@ def connect(
     operation: Operation, voice: Voice, project: Project | None, kinds: Kinds | None, *, create: bool = True
 ) -> Iterator[ConnectedService]:
     """The service that the command line and the project name. `create`: create a sandbox that does not exist; otherwise refuse it."""
+    if (memory := operation.supervision.memory) is not None:
+        yield _embedded(operation, voice, project, memory.started(project, kinds), memory.service)
+        return
     file = _sandbox_file(operation, voice, project)
     if file is not None:
         if not create and not file.exists():
@@ -68,12 +75,10 @@ def connect(
         with embedded.embedded(file, project, kinds) as running:
             if running.created:
                 voice.say(f"Created the sandbox {path_from_here(file)}, with the objects that the project expects to exist.")
-            voice.hide([running.token])
-            settings = _settings(operation, voice, project, running.base_url, running.token)
-            yield ConnectedService(f"sandbox:{running.identity}", settings, f"the sandbox {path_from_here(file)}", embedded=True)
+            yield _embedded(operation, voice, project, running, f"the sandbox {path_from_here(file)}")
         return
     url = _base_url(operation, project)
-    token = os.environ.get(TOKEN, "")
+    token = operation.token or os.environ.get(TOKEN, "")
     if not token:
         raise UsageError(
             "there is no token for the service", id="RC-no-token", hint=f"Set {TOKEN}, or use the embedded sandbox: --sandbox FILE."
@@ -81,6 +86,13 @@ def connect(
     voice.hide([token])
     settings = _settings(operation, voice, project, url, token)
     yield ConnectedService(settings.base_url, settings, settings.base_url, embedded=False)
+
+
+def _embedded(operation: Operation, voice: Voice, project: Project | None, running: Embedded, where: str) -> ConnectedService:
+    """A sandbox that runs inside this process."""
+    voice.hide([running.token])
+    settings = _settings(operation, voice, project, running.base_url, running.token)
+    return ConnectedService(f"sandbox:{running.identity}", settings, where, embedded=True)
 
 
 def is_outside(project: Project, file: Path) -> bool:
@@ -156,16 +168,17 @@ def _settings(operation: Operation, voice: Voice, project: Project | None, url: 
 
 def open_store(operation: Operation, voice: Voice, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
-    url = state_url(operation, voice, project)
+    memory = operation.supervision.memory
+    url = memory.state if memory is not None else state_url(operation, voice, project)
     # The lease could expire while a request is under way, and a second run would begin beside it.
-    if create and not _is_file(url) and project.settings.timeout > SEND_SECONDS_MAX:
+    if create and isinstance(url, str) and not _is_file(url) and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
             f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
             id="RC-timeout-too-long",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
     scope, lag = state_scope(operation, project, service), service.effect_seconds(project) or 0.0
-    beside, uninterrupted = project.settings.root / ".reconciler", operation.supervision.signals.uninterrupted
+    beside, uninterrupted = project.settings.root / ".reconciler" if memory is None else None, operation.supervision.signals.uninterrupted
     return Store.open(url, scope, clock=now, create=create, beside=beside, lag=lag, uninterrupted=uninterrupted)
 
 
@@ -194,6 +207,8 @@ def _is_file(url: str) -> bool:
 
 def known_service(operation: Operation, voice: Voice, project: Project) -> ConnectedService | None:
     """The identity of the service, as its state needs it, without a request; None for a sandbox that does not exist yet."""
+    if (memory := operation.supervision.memory) is not None:
+        return _embedded(operation, voice, project, memory.running, memory.service) if memory.running is not None else None
     file = _sandbox_file(operation, voice, project)
     if file is None:
         settings = _settings(operation, voice, project, _base_url(operation, project), "none")

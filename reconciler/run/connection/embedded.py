@@ -19,7 +19,7 @@ from reconciler.model import Declared
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.risks import LEVELS
 from reconciler.run.connection.seed_file import SeedFile, read_seed, seed_errors
-from reconciler.sandbox.file import NotASandbox, identity_of
+from reconciler.sandbox.file import MEMORY, NotASandbox, identity_of
 from reconciler.text.install import installing
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ def checked(path: Path, *, option: str = "--sandbox") -> Path:
     if path.exists() and not path.is_file():
         wrong = f"{option} {path} is not a regular file"
         raise UsageError(wrong, id="RC-not-a-sandbox-file", hint=f"Pass a file: {option} {Path('.reconciler') / 'sandbox.db'}")
+    if path == MEMORY:
+        hint = "Pass a file. Only a program has a sandbox in memory, because it ends with its process (docs/python.md)."
+        raise UsageError(f"{option} {path} is not a file", id="RC-not-a-sandbox-file", hint=hint)
     if path.suffix in (".yaml", ".yml"):
         example = Path(".reconciler") / "sandbox.db"
         hint = f"Pass the file that stores the data of the sandbox: {option} {example}"
@@ -59,12 +62,12 @@ def _is_new(path: Path) -> bool:
 
 @contextmanager
 def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterator[Embedded]:
-    """The service over that file, inside this process; a new file is seeded from the project."""
+    """The service over that file, or in `MEMORY`, inside this process; a new one is seeded from the project."""
     with sandbox_errors():
         from reconciler.sandbox.server import embedded as start
 
     # Only a new file is seeded. Seeding an existing one would undo what somebody tried in it.
-    fresh = _is_new(path)
+    fresh = path == MEMORY or _is_new(path)
     if fresh and (project is None or kinds is None):
         raise UsageError(
             f"there is no sandbox {path}", id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml"

@@ -78,8 +78,10 @@ class Unseen:
 def origin(operation: Operation, project: Project) -> str | None:
     """What gave the address of the state, where creating one takes consent: an option, a variable, a server, a file outside the project.
 
-    None: a file of the project.
+    None: a file of the project, or memory.
     """
+    if operation.supervision.memory is not None:
+        return None
     if operation.state:
         return "--state"
     # A pipeline passes secrets that do not exist as empty texts. The state in the YAML would then be created in its place.

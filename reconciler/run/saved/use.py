@@ -40,12 +40,14 @@ AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 class SavedPlanUse:
     """One use of a saved plan. `operation`: what this run is asked, with the scope from the file.
 
-    `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest.
+    `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest. `seen`: whether somebody
+    saw what the file shows and consents to it, by saving or approving it; a program that made it does not.
     """
 
     voice: Voice
     operation: Operation
     saved: Saved
+    seen: bool = True
     approval: ApprovedPlan | None = field(default=None, init=False)
     same: bool | None = field(default=None, init=False)
 
@@ -97,6 +99,8 @@ class SavedPlanUse:
     @property
     def limits(self) -> Limits:
         """What this run allows: what is typed again, and what the file shows, which whoever saved or approved it has seen."""
+        if not self.seen:
+            return self.operation.limits
         limits, shown = self.operation.limits.with_exposures, self.saved.document.get("redirects")
         dead = [url["url"] for url in shown["dead"]] if shown is not None else []
         return replace(limits, dead_urls=(*limits.dead_urls, *dead))
@@ -260,12 +264,12 @@ def opened(voice: Voice, path: Path, *, commit: str | None = None) -> Saved:
     return saved
 
 
-def use_of(voice: Voice, operation: Operation, saved: Saved) -> SavedPlanUse:
-    """The use of a file by an operation that has its scope."""
+def use_of(voice: Voice, operation: Operation, saved: Saved, *, seen: bool = True) -> SavedPlanUse:
+    """The use of a file by an operation that has its scope. `seen`: see `SavedPlanUse`."""
     # Whoever saved the plan typed these, and was shown what the file still shows.
     allowed = globs(saved.path, saved.document["options"].get("allowOpenWork", []))
-    limits = replace(operation.limits, open_work=(*operation.limits.open_work, *allowed))
-    return SavedPlanUse(voice, replace(operation, limits=limits), saved)
+    limits = replace(operation.limits, open_work=(*operation.limits.open_work, *allowed)) if seen else operation.limits
+    return SavedPlanUse(voice, replace(operation, limits=limits), saved, seen)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:

@@ -1,4 +1,5 @@
-"""What the state needs of a bucket: objects by name, one of which is created only where none has its name; and a folder that is one.
+"""What the state needs of a bucket: objects by name, one of which is created only where none has its name; memory and a folder that are
+one.
 
 In: names and bytes. Out: bytes, or an error that says whether anything can have happened. Forbidden: retries; what the objects mean;
 overwriting what `create` was given.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,6 +51,32 @@ class Objects(Protocol):
 
     def check(self) -> None:
         """Raise `StateError` where the bucket itself does not exist. Called where an object is missing, which looks the same."""
+
+
+# -- In memory -------------------------------------------------------------------------------------------------------------------------
+
+
+class InMemory:
+    """Objects of this process, which end with it."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, tuple[bytes, float]] = {}
+
+    def get(self, name: str) -> bytes | None:
+        return self._objects.get(name, (None, 0.0))[0]
+
+    def create(self, name: str, content: bytes) -> bool:
+        made = (content, time.time())
+        return self._objects.setdefault(name, made) is made
+
+    def put(self, name: str, content: bytes) -> None:
+        self._objects[name] = (content, time.time())
+
+    def modified(self, name: str) -> float:
+        return self._objects[name][1]
+
+    def check(self) -> None:
+        return  # it exists as long as this does
 
 
 # -- A folder as a bucket ------------------------------------------------------------------------------------------------------------

@@ -115,6 +115,18 @@ def _without_tests(gathering: _Gathering, files: Sequence[Path]) -> UsageError:
     return UsageError(f"there are no tests in {where}", id="RC-no-tests", hint=way)
 
 
+def snapshots_of(test: ProjectTest) -> dict[str, str]:
+    """The texts of the snapshots of a test that exist, by name. Raises `UsageError`."""
+    texts, files = {}, ProjectFiles(test.folder, option="")
+    for name in test.snapshots:
+        try:
+            texts[name] = files(name)
+        except ExpressionError as error:
+            if error.id != "RC-file-not-found":
+                raise UsageError(f"{test.source}  snapshot: {error.message}", id=error.id) from None
+    return texts
+
+
 @dataclass(eq=False)
 class _Gathering:
     """One `gather`. `names`: the names of the tests that exist."""

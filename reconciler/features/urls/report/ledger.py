@@ -74,6 +74,11 @@ def record_data(record: UrlRecord) -> UrlRecordData:
     }
 
 
+def urls_document(records: Iterable[UrlRecord]) -> UrlListDocument:
+    """The document of published URLs."""
+    return {"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]}
+
+
 def history_document(history: UrlHistory) -> UrlHistoryDocument:
     """The document of `urls where`."""
     return {
