@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import reconciler
+from tests.browser import chromium
 from tests.command_line import CLEAN, Cli
 from tests.features.forges.github import GitHub
 from tests.features.forges.server import Answer, Sent, User
@@ -128,3 +129,22 @@ def test_the_blocks_of_the_page_run_one_after_the_other(
 def test_every_example_is_named_on_the_page() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {*re.findall(r"examples/python/(\w+\.py)", PAGE)}
     assert runpy.run_path(str(EXAMPLES / "drift_bot.py"))["BRANCH"] == "drift"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_in_a_notebook_follows_its_reader_and_changes_nothing_around_it(tmp_path: Path, scheme: Literal["light", "dark"]) -> None:
+    with reconciler.open(ROOT / "examples" / "minimal", sandbox=":memory:") as project:
+        shown = project.plan()._repr_html_()
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><body style='font: 12px serif'><p>A cell</p>{shown}</body>", encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page(color_scheme=scheme)
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(notebook.as_uri())
+        frame = page.frame_locator("iframe")
+        assert frame.locator("h1").inner_text() == "Plan for minimal"
+        back = frame.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+        assert (back == "rgb(255, 255, 255)") is (scheme == "light")
+        assert page.locator("body").evaluate("body => getComputedStyle(body).font") == "12px serif"
+        assert said == []
