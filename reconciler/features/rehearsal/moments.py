@@ -24,6 +24,7 @@ WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, 
 ANYONE_READER: Final = "anyone-with-the-address"  # the widest class of those who ask for URLs
 AGENT_READER: Final = "agent"
 LINK_READER: Final = "link:"  # and the id of a share link
+PERSON: Final = "person:"  # and the id of a member, who is named only where their level is not that of their role
 
 
 Merged = tuple[str, str, str, str]
@@ -65,6 +66,7 @@ class SeenMoment(Protocol):
     def refused(self) -> Mapping[str, Any]: ...
     def answers(self, name: str, reader: Any) -> Mapping[str, tuple[str, str]]: ...
     def reads(self, name: str, reader: Any) -> frozenset[tuple[str, str]]: ...
+    def rank(self, user: str, kind: str, id: str) -> int: ...
     def shown_by(self, url: str) -> frozenset[str]: ...
     def conditions(self, reader: str) -> frozenset[str]: ...
     def visited(self, conditions: frozenset[str], kind: str, id: str) -> bool: ...
@@ -160,15 +162,16 @@ class Moments:
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
-        more = more_readings(self.end, self.start) | self._of_refused(self.end, self.start)
+        more = more_readings(self.end, self.start) | self._of_refused(self.end, self.start) | _of_people(self.end, self.start)
         return {reading for reading in more if (reading.kind, reading.id) in self.start.titles}
 
     def lost(self) -> set[SeenReading]:
         """Readings that are no longer possible. A reader who may do less with an object has not lost it, and neither has one who reads the
         same contents in what replaced their container."""
         less = more_readings(self.start, self.end) | self._of_refused(self.start, self.end)
+        people = {reading for reading in _of_people(self.start, self.end) if _rank(self.end, reading) < 0}
         known = {(leveled(reading.reader)[0], reading.kind, reading.id) for reading in self.end.readings}
-        return {
+        return people | {
             reading
             for reading in less
             if (leveled(reading.reader)[0], reading.kind, reading.id) not in known
@@ -215,6 +218,8 @@ class Moments:
         for reading in readings:
             name = leveled(reading.reader)[0]
             was = former.get((name, reading.kind, reading.id), reading.reader)
+            if name.startswith(PERSON) and (rank := _rank(self.start, reading)) >= 0:
+                was = _at_level(name, rank)
             row = (reading.reader, was if was != reading.reader else "", reading.kind, reading.id)
             rows.add(row)
             if name in BY_ROLE:
@@ -286,7 +291,7 @@ def closed_urls(start: SeenMoment, now: SeenMoment) -> dict[str, frozenset[str]]
 
 
 def more_readings(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
-    """The readers of one moment that are new, or may do more than before.
+    """The readers of one moment that are new, or may do more than before; without single people.
 
     A member who could edit and can only read gains nothing, and neither do visitors who could read by another condition.
     """
@@ -294,16 +299,36 @@ def more_readings(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
     return {
         reading
         for reading in now.readings - before.readings
-        if not any(wider in known for wider in _wider(reading))
+        if not reading.reader.startswith(PERSON)
+        and not any(wider in known for wider in _wider(reading))
         and not ((conditions := now.conditions(reading.reader)) and before.visited(conditions, reading.kind, reading.id))
     }
+
+
+def _of_people(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
+    """What people may do more than before whom one of the moments names: at the other, they may do what their role does."""
+    named = [reading for moment in (now, before) for reading in moment.readings if reading.reader.startswith(PERSON)]
+    return {
+        ReadObject(_at_level(leveled(reading.reader)[0], rank), reading.kind, reading.id)
+        for reading in named
+        if (rank := _rank(now, reading)) > _rank(before, reading)
+    }
+
+
+def _rank(moment: SeenMoment, reading: SeenReading) -> int:
+    """What a person may do at a moment, as an index of levels; -1 for nothing."""
+    return moment.rank(leveled(reading.reader)[0].removeprefix(PERSON), reading.kind, reading.id)
+
+
+def _at_level(name: str, level: int) -> str:
+    return f"{name} ({LEVELS[level]})" if level else name
 
 
 def _wider(reading: SeenReading) -> Iterator[tuple[str, str, str]]:
     """The same reader of the same object, with each higher level."""
     who, level = leveled(reading.reader)
     for higher in LEVELS[level + 1 :]:
-        yield (who if higher == LEVELS[0] else f"{who} ({higher})", reading.kind, reading.id)
+        yield (_at_level(who, LEVELS.index(higher)), reading.kind, reading.id)
 
 
 def leveled(reader: str) -> tuple[str, int]:

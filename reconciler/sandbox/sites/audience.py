@@ -121,6 +121,12 @@ class Audience:
         by_itself = kind == "space" and not is_deleted(data) and opened(str(data.get("visibility", "private")), reader, has_key=False)
         return by_itself or any(gate.opens(reader) and self.passes(name, reader, conditions) for gate, conditions in paths)
 
+    def rank(self, user: str, kind: str, id: str) -> int:
+        """What a member may do with a space or a collection, as an index of RANKS; -1 for nothing."""
+        data, member = self._by_key.get((kind, id), ({}, []))[0], self.members.get(user)
+        level = self.levels.access(data).of(member) if data and member is not None and not data.get("deletedAt") else None
+        return RANKS.index(level) if level is not None else -1
+
     @cached_property
     def _by_key(self) -> dict[tuple[str, str], tuple[Object, list[Path]]]:
         return {(kind, data["id"]): (data, paths) for kind, data, paths in self.reached}

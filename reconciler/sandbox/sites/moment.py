@@ -60,6 +60,10 @@ class AudienceMoment:
         """The kind and id of what a reader can read who is not a member."""
         return frozenset(key for audience in self.audiences for key in audience.reads(name, reader))
 
+    def rank(self, user: str, kind: str, id: str) -> int:
+        """What a person may do with a space or a collection: an index of the levels, -1 for nothing."""
+        return max((audience.rank(user, kind, id) for audience in self.audiences), default=-1)
+
     def shown_by(self, url: str) -> frozenset[str]:
         """The ids of the objects on which it depends that a published URL answers."""
         return frozenset(id for site in self.sites for id in site.shown_by(url))

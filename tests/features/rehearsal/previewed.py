@@ -142,6 +142,9 @@ class FakeMoment(AudienceMoment):
     def url_readers(self) -> Mapping[str, Reader]:
         return {"anyone-with-the-address": Reader(address=True)}
 
+    def rank(self, user: str, kind: str, id: str) -> int:
+        return -1
+
     def answers(self, name: str, reader: Reader) -> Mapping[str, tuple[str, str]]:
         return self.urls
 

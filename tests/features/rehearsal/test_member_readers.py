@@ -84,3 +84,42 @@ def test_a_person_who_was_given_a_role_keeps_it_and_is_named_where_it_is_lost(ma
     moments.after("DELETE")
     lost = {(change.who, change.kind) for change in moments.changes(moments.lost(), {})}
     assert lost == {("Rita (comment)", "space"), ("Rita", "organization")}
+
+
+@pytest.mark.parametrize(
+    ("role", "granted", "level"), [("review", "review", "edit"), ("read", "edit", None), ("read", "comment", "inherit")]
+)
+def test_a_person_keeps_what_they_were_given_whatever_becomes_of_the_level(make: Any, role: str, granted: str, level: str | None) -> None:
+    box = make("inherit" if level != "inherit" else None, grants=[{"member": "usr_rita", "role": granted}])
+    box.patch("/orgs/org_a/members/usr_rita", {"role": role})
+    more, less, _ = changes(box, level)
+    assert [who for who, _ in (*more, *less) if "Rita" in who] == []
+
+
+def moved(tmp_path: Path, role: str | None, granted: str) -> tuple[Lines, Lines]:
+    """What Rita gains and loses where a space leaves the collection in which she was given a role."""
+    changed = {"col_guides": {"grants": [{"member": "usr_rita", "role": granted}]}, "spc_one": {"defaultLevel": "inherit"}}
+    lists = {name: [entry | changed.get(entry["id"], {}) for entry in SEED[name]] for name in ("collections", "spaces")}
+    box = Box(tmp_path, SEED | lists)
+    box.patch("/orgs/org_a/members/usr_rita", {"role": role})
+    moments = Moments(lambda: moment(box.store, BASE, ["org_a"]))
+    box.move("/spaces/spc_one", parent=None)
+    moments.after("POST")
+    more, less = (moments.changes(readings, {}) for readings in (moments.gained(), moments.lost()))
+    box.close()
+    return tuple([(change.who, change.before) for change in some if "Rita" in change.who] for some in (more, less))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("role", "granted", "gained", "lost"),
+    [
+        ("edit", "edit", [], []),  # the role gives the same as the grant did
+        ("edit", "read", [("Rita (edit)", "Rita")], []),
+        ("read", "edit", [], []),  # less than before, but it is still read
+        (None, "edit", [], [("Rita (edit)", "")]),
+    ],
+)
+def test_a_person_who_is_no_longer_named_is_compared_by_what_their_role_gives_them(
+    tmp_path: Path, role: str | None, granted: str, gained: Lines, lost: Lines
+) -> None:
+    assert moved(tmp_path, role, granted) == (gained, lost)
