@@ -46,7 +46,7 @@ class Section(
     published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
     audience=Audience(
-        gates=("condition", "draft", "hidden"),
+        gates=("condition",),
         condition=visitor_condition,
         inherits=("site",),
         asks=is_shown,

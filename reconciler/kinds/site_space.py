@@ -36,7 +36,7 @@ class SiteSpace(
     published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
     audience=Audience(
-        gates=("condition", "draft", "hidden"),
+        gates=("condition",),
         condition=visitor_condition,
         inherits=("section", "site"),
         asks=is_shown,

@@ -34,7 +34,7 @@ organizations:
 """
 LITERAL = """\
     content:
-      - {space: blank, id: spc_blank, title: Blank}
+      - {space: blank, id: spc_blank, title: Blank, template: true}
       - {collection: pay, title: Payments, content: [{space: pay-api, title: Payments API}]}
       - {collection: id, title: Identity, content: [{space: id-api, title: Identity API}]}
     teams:
@@ -43,7 +43,7 @@ LITERAL = """\
 """
 SHORT = """\
     content:
-      - {space: blank, id: spc_blank, title: Blank}
+      - {space: blank, id: spc_blank, title: Blank, template: true}
       - forEach: ${{ vars.products }}
         collection: ${{ each.key }}
         title: ${{ each.value }}
@@ -176,7 +176,7 @@ organizations:
 """
 START = """\
 # who may edit this: docs
-- {space: blank, id: spc_blank, title: Blank}
+- {space: blank, id: spc_blank, title: Blank, template: true}
 - {space: guides, title: Guides}
 """
 PRODUCT = """\

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from typing import Any
 
 TIMES = frozenset({"createdAt", "updatedAt", "joinedAt", "lastSeenAt", "_started"})
-VOLATILE = TIMES | {"id", "revision", "urls", "_pages", "secret", "token", "_secret", "path"}
-# a path the files name is seen by the plan; others the service makes
+VOLATILE = TIMES | {"id", "revision", "urls", "_pages", "secret", "token", "_secret", "path", "_grants"}
+# what was given to whoever created something is not given again; a path the files name is seen by the plan; others the service makes
 ID = re.compile(r"[a-z]+_[0-9a-z]+")
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from reconciler.address import bare
 from reconciler.features.drift.model import DriftClass
-from reconciler.sandbox.organization.levels import collection_ranks, member_level
 from reconciler.sandbox.sites.audience import ADDRESS, AGENT, ANYONE, Audience
 from reconciler.sandbox.sites.readers import Reader
 from tests.audience.moments import LEVELS as RANKS, Readers, Thing, Watched
@@ -35,7 +34,6 @@ EXPOSING, ACCESS, DELETING, LOCKING_OUT, BREAKING_URLS, LOOSENING_RULES, COSMETI
 ORG = "/orgs/org_acme"
 SIGNED = CONDITIONS[:2]
 CLAIMED = [frozenset(some) for number in range(1, 3) for some in combinations(SIGNED, number)]
-MEMBER, OUTSIDER = "member", "outsider"
 WORDS = ("one", "two", "three")
 JOINING = [role if role != "guest" else None for role in ROLES]
 """Roles as requests have them."""
@@ -146,14 +144,6 @@ def readers(org: Watched) -> dict[Thing, Readers]:
         for (name, reader), claimed in product(people.items(), CLAIMED):
             if any(gate.opens(reader) and conditions <= claimed for gate, conditions in paths):
                 result[kind, data["id"]][f"{name} {sorted(claimed)}"] = RANKS.index("read")
-    for space in store.select("space", organization=acme["id"]):
-        if (alone := member_level({}, "read", space)) is not None:
-            result["space", space["id"]][OUTSIDER] = RANKS.index(alone)
-    ranks = collection_ranks(store, acme["id"])
-    for collection in store.select("collection", organization=acme["id"]):
-        inside = {"parent": collection["id"]}  # whoever may do something in it may do it with all that it contains
-        levels = {MEMBER: member_level(ranks, "read", inside), OUTSIDER: member_level({}, "read", collection)}
-        result["collection", collection["id"]] = {name: RANKS.index(level) for name, level in levels.items() if level is not None}
     return result
 
 

@@ -21,12 +21,12 @@ organizations:
     members: {ada@acme.example: admin}
     content:
       - {space: blank, id: spc_blank, title: Blank, template: true}
-      - {space: guides, title: "${{ vars.brand }} guides", duplicateOf: blank}
+      - {space: guides, title: "${{ vars.brand }} guides", duplicateOf: blank, defaultLevel: guest}
       - {space: manual, title: Manual, duplicateOf: blank}
       - {space: built, title: "Build ${{ vars.build }}", duplicateOf: blank}
       - collection: people
         title: People
-        defaultLevel: read
+        defaultLevel: inherit
         content: [{space: salaries, title: Salaries, duplicateOf: blank}]
     sites:
       docs:

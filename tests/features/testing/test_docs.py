@@ -22,7 +22,7 @@ from tests.proofs import costly, spread
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-NAMES = sorted(path.name for path in EXAMPLES.iterdir())
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/reconciler.yaml"))
 VALIDATOR = jsonschema.Draft202012Validator(schema(load()))
 
 
