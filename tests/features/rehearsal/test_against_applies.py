@@ -49,7 +49,7 @@ def _shown(moments: Sequence[SeenMoment]) -> dict[str, Any]:
         return Counter((reading.reader, reading.kind, titles[reading.kind, reading.id]) for reading in readings)
 
     return {
-        "moments": [(len(_dead(start, now)), len(_gained(start, now))) for now in moments[1:]],
+        "moments": [(len(_dead(start, now)), bool(_gained(start, now))) for now in moments[1:]],
         "gained": named(_gained(start, end)),
         "lost": named(_lost(start, end)),
         "dead": _dead(start, end),
@@ -62,15 +62,21 @@ def _reported(document: Any) -> dict[str, Any]:
     urls = document["urls"]
 
     def named(changes: Any) -> Counter[tuple[str, str, str]]:
-        return Counter((change["reader"], change["kind"], change["title"]) for change in changes)
+        return Counter((reader, change["kind"], change["title"]) for change in changes for reader in _of_all_roles(change["reader"]))
 
     return {
-        "moments": [(moment["deadUrls"], moment["readersGained"]) for moment in document["moments"]],
+        "moments": [(moment["deadUrls"], moment["readersGained"] > 0) for moment in document["moments"]],
         "gained": named(document["readers"]["gained"]),
         "lost": named(document["readers"]["lost"]),
         "dead": {*urls["dead"], *(url["before"] for url in urls["moved"])},
         "urls": (urls["before"], urls["after"]),
     }
+
+
+def _of_all_roles(reader: str) -> list[str]:
+    """Members of all roles, who are one reader in a report where they may do the same."""
+    name, _, level = reader.partition(" ")
+    return [f"role:{role} {level}".strip() for role in ROLES[:-1]] if name == "members" else [reader]
 
 
 def _gained(start: SeenMoment, now: SeenMoment) -> set[SeenReading]:
