@@ -535,6 +535,7 @@ def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, 
 def test_what_a_level_that_is_no_longer_inherited_opens_is_said(acme: Org) -> None:
     tree = small()
     node(tree, "one")["defaultLevel"] = "inherit"
+    node(tree, "product")["defaultLevel"] = "read"
     applied(acme, tree)
     node(tree, "one")["defaultLevel"] = "edit"
     acme.write(tree)

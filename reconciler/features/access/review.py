@@ -7,7 +7,7 @@ each of them reaches it; or with everybody who can read it, by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, bare
@@ -15,7 +15,7 @@ from reconciler.features.access.verdicts import ADMIN, GIVEN, AskedWorld, Sees, 
 from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.people import PersonalAccess, name_of, people_of, role_of, unasked
+from reconciler.plan.audience.people import PersonalAccess, name_of, people_of, role_of
 from reconciler.plan.audience.readers import Access, Audiences, folded, order
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.matching.match import identify
@@ -137,8 +137,13 @@ def review(
         len(plan.steps),
         tuple(sorted(name_of(kinds, person) for person in admins)),
         about,
-        len(unasked(kinds, actual)) + len(actual.personal_failures),
+        sum(1 for person in people_of(kinds, actual.objects) if _is_unread(kinds, actual, person)),
     )
+
+
+def _is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
+    """Whether it is not known what a person was given, who may not do everything anyway."""
+    return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
 
 
 @dataclass(frozen=True)
@@ -263,7 +268,7 @@ class _Reviewing:
         text = str(shown).removesuffix(f" ({LEVELS[shown.level]})")
         name = next((name for name, some in look.audiences.objects.items() if access.via in some), None) if access.via else None
         if name is None:
-            return self._line(look, key, text, access)
+            return replace(self._line(look, key, text, access), level=LEVELS[shown.level])
         via = self._called(look)((name, access.via))
         return self._line(look, key, text.replace(access.who, f"{access.who} {via}", 1), access, via=via)
 

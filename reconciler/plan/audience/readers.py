@@ -68,14 +68,14 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 def folded(accesses: Iterable[Access]) -> dict[Access, Access]:
     """Classes of readers as people read them, each with one of those that it stands for: members of all roles but guests are one where each
-    has the level of their own role, or all have the same."""
+    has the level of their own role, or all have the same, also where others of these include some of them."""
     rest = dict.fromkeys(accesses)
     result: dict[Access, Access] = {}
     for access in rest:
         shown = access
         for levels, level in ((_OWN, 0), (dict.fromkeys(_OWN, access.level), access.level)):
             each = [replace(access, who=who, level=of) for who, of in levels.items()]
-            if access in each and all(other in rest for other in each):
+            if access in each and all(included(other, rest) for other in each):
                 shown = replace(access, who=EACH_BY_ROLE, level=level)
         result.setdefault(shown, access)
     return result
