@@ -12,7 +12,7 @@ from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.features.access.verdicts import ADMIN, GIVEN, AskedWorld, Sees, needed
-from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
+from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.people import PersonalAccess, name_of, people_of, role_of
