@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from reconciler import exits, model
+from reconciler.address import Address
 from reconciler.cli.option_table import Options
 from reconciler.config.source.includes import texts as read_texts
 from reconciler.errors import Refused, UsageError
@@ -150,16 +151,25 @@ class OpenedProject:
 
         return self._run(work)
 
-    def access(self, reader: str | Iterable[str] = ()) -> AccessResult:
+    def access(self, reader: str | Iterable[str] = (), *, who: str | None = None) -> AccessResult:
         """Find out who can read what, now and after the plan. Sends GET requests only.
 
         Args:
-            reader: Only these readers: `"anyone"`, `"agent"`, `"link=KEY"`, `"role=ROLE"` or `"claims=NAME=VALUE"`. Empty: all classes.
+            reader: Only these readers: `"anyone"`, `"agent"`, `"link=KEY"`, `"role=ROLE"`, `"member=E-MAIL"`, `"team=KEY"` or
+                `"claims=NAME=VALUE"`. Empty: all classes.
+            who: Instead, the address of one object, with everybody who can read it by name.
+
+        Raises:
+            UsageError: The address is none, or names nothing that has readers.
         """
         readers = [reader] if isinstance(reader, str) else list(reader)
+        try:
+            about = Address.parse(who) if who is not None else None
+        except ValueError as error:
+            raise UsageError(f"who is {who}: {error}", id="RC-option-value", hint="Such as acme/space/guides.") from None
 
         def work(run: Run) -> AccessResult:
-            return AccessResult(model=run.voice.masks.data(access_of(run, readers)), made_at=now(), masks=run.voice.masks)
+            return AccessResult(model=run.voice.masks.data(access_of(run, readers, about)), made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 

@@ -21,7 +21,7 @@ SIGNATURES = {
     "OpenedProject.apply": "(plan, *, limits=None)",
     "OpenedProject.drift": "(*, coverage=False)",
     "OpenedProject.accept": "(names=(), *, limits=None)",
-    "OpenedProject.access": "(reader=())",
+    "OpenedProject.access": "(reader=(), *, who=None)",
     "OpenedProject.rehearse": "()",
     "OpenedProject.undo": "(run='last', *, limits=None)",
     "OpenedProject.imported": "(organization=None)",
