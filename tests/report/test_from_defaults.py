@@ -21,7 +21,7 @@ organizations:
   acme:
     id: org_acme
     content:
-      - {space: blank, id: spc_blank, title: Blank, language: fr}
+      - {space: blank, id: spc_blank, title: Blank, language: fr, template: true}
       - {space: guides, title: Guides}
 """
 
