@@ -57,8 +57,8 @@ class Member(
         exposes=Exposes("may do everything in the organization", ("admin",), grades=ROLES),
     )
     # A disabled member can do nothing: neither an admin who counts nor a reader.
-    disabled = output()
+    disabled = output(incidental=True)
     # How many teams they are in.
-    teams = output()
+    teams = output(incidental=True)
     # The endpoint only enrolls; nothing takes a member out of single sign-on.
     sso: bool = field("Add the member to single sign-on. Nobody can be taken out of it.", on="enroll", one_way=True, usual=False)

@@ -95,6 +95,6 @@ class Section(
     description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("A one-line description.", on="update", clear=True)
     condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)
     # The reference has no request that changes them; the service of autumn 2026 shows them.
-    draft = output()
-    hidden = output()
+    draft = output(incidental=True)
+    hidden = output(incidental=True)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

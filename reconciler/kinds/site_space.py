@@ -80,5 +80,5 @@ class SiteSpace(
     )
     condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)
     # The reference has no request that changes them; the service of autumn 2026 shows them.
-    draft = output()
-    hidden = output()
+    draft = output(incidental=True)
+    hidden = output(incidental=True)

@@ -152,8 +152,7 @@ class Space(
         locks=("locked",),
         exposes=Exposes("people may edit without a change request", ("locked", "live"), rule=True),
     )
-    # A copy is new content, which inherits its level (public documentation of the service, "Permissions and inheritance").
-    defaultLevel: Level = field("What members may do with it.", on="update", copied=False, exposes=Exposes("members may do more with it"))
+    defaultLevel: Level = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
     language: Language = field("The language of its content.", on="update", usual="en")
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
     template: bool = local(

@@ -85,7 +85,7 @@ class Digests:
         if observed is None:
             return None
         fields = kinds[change.kind].fields
-        shown = {name: value for name, value in observed.values.items() if not fields[name].sensitive}
+        shown = {name: value for name, value in observed.values.items() if not (fields[name].sensitive or fields[name].incidental)}
         return self.of([shown, observed.deleted_at])
 
 

@@ -97,8 +97,8 @@ class Field:
     read: str | Callable[[Mapping[str, Any]], Any] = ""
     # whether answers show it at all
     readable: bool = True
-    # whether a copy of an object has its source's value
-    copied: bool = True
+    # whether a saved plan stays valid where it changes
+    incidental: bool = False
     # whether it lists the people who say that they are in the object, so that it is known where these are asked (`PersonalList`)
     gathered: bool = False
     # whether the service may store it differently from what it was sent, so that a difference may be no change
@@ -423,13 +423,14 @@ def seed(doc: str, to: str, *, label: str) -> Any:
     return Field(role=FieldRole.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
-def output(to: str | None = None, *, read: str = "", copies: str | None = None) -> Any:
+def output(to: str | None = None, *, read: str = "", copies: str | None = None, incidental: bool = False) -> Any:
     """Server-assigned: shown, never sent, never compared. `read`: where the answer shows it, a dotted path (default: its own name).
+    `incidental`: a saved plan stays valid where it changes.
 
     `to`: the kind of the object whose id the value is. `copies`: the service creates that object for this one, and copies the contents of
     the object in the output `copies` into it: it needs no management, and its readers read those contents.
     """
-    return Field(role=FieldRole.OUTPUT, on=(), to=to, read=read, copies=copies)
+    return Field(role=FieldRole.OUTPUT, on=(), to=to, read=read, copies=copies, incidental=incidental)
 
 
 def local(doc: str, *, exposes: Exposes | None = None) -> Any:

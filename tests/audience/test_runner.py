@@ -128,11 +128,14 @@ def test_a_level_that_is_too_high_for_a_moment_is_noticed(proof: Proof) -> None:
 
 
 def test_a_space_that_moves_through_an_open_collection_is_noticed(proof: Proof) -> None:
+    def sent(level: str | None) -> Request:
+        return "PATCH", "/spaces/{salaries}", {"defaultLevel": level}
+
     moves: list[Request] = [("POST", "/spaces/{salaries}/move", {"parent": parent}) for parent in ("{open}", None)]
-    result = by_hand(proof, tree(visibility="public"), *moves)
-    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in result] == [
-        ("acme/space/salaries", "member guest", "read", 1)
-    ], "everybody else reads it by their own role anyway"
+    result = by_hand(proof, tree(visibility="public"), moves[0], sent("inherit"), sent(None), moves[1])
+    assert {(violation.name, violation.reader, violation.level, violation.number) for violation in result} == {
+        ("acme/space/salaries", name, "read", 2) for name in MEMBERS
+    }
 
 
 @pytest.mark.parametrize("active", [True, False])
@@ -149,9 +152,7 @@ def test_a_copy_may_be_read_by_those_who_read_its_source_and_by_nobody_else(proo
     assert by_hand(proof, tree(visibility="public"), duplicate) == []
     result = by_hand(proof, tree(visibility="unlisted"), duplicate, ("PATCH", "/spaces/{last}", {"defaultLevel": "edit"}))
     (copied,) = proof.org.copies
-    assert {(violation.name, violation.reader, violation.level) for violation in result} == {
-        (copied, f"member {role}", "edit") for role in ("guest", "read", "comment")
-    }
+    assert {(violation.name, violation.reader, violation.level) for violation in result} == {(copied, name, "edit") for name in MEMBERS}
 
 
 def test_a_run_that_is_cut_sent_nothing_more_and_the_next_one_goes_on(proof: Proof) -> None:

@@ -373,7 +373,7 @@ def test_a_table_shows_the_widest_readers_of_every_object(held: Cli) -> None:
     assert {row[2]: row[3] for row in rows if row[0] == "space"} == {
         "spc_root": "nobody",
         "spc_one": "anyone",
-        "spc_two": "visitor, member (edit)",
+        "spc_two": "visitor, members (edit)",
         "spc_deep": "anyone-with-the-address",
     }
     assert [row[3] for row in rows if row[0] == "site"] == ["anyone-with-the-address", "visitor", "anyone"]

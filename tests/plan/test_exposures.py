@@ -714,7 +714,7 @@ def published_copy(tree: Tree) -> None:
 
 
 def copy_in_open_collection(tree: Tree) -> None:
-    node(tree, "editors")["content"].append({"space": "pay", "title": "Pay", "duplicateOf": "salaries"})
+    node(tree, "editors")["content"].append({"space": "pay", "title": "Pay", "duplicateOf": "salaries", "defaultLevel": "inherit"})
 
 
 WAYS: list[tuple[str, Callable[[Tree], Any], str]] = [

@@ -87,15 +87,14 @@ def test_what_a_create_says_nothing_of_is_as_the_service_sets_it(address: str, w
     assert {name: created.values[name] for name in values} == values
 
 
-def test_a_copy_is_like_its_source_but_for_its_name_and_its_level() -> None:
+def test_a_copy_is_like_its_source_but_for_its_name() -> None:
     source = seen("space", "spc_1", ORG, title="Blank", parent="col_1", defaultLevel="edit", editMode="locked")
     copy = step("create", "acme/space/copy", source="spc_1", writes={})
     world = simulate(KINDS, actual(source), IDS, [copy])
     created = world.find("space", world.ids[copy.address])
     assert created is not None
     assert created.values["title"] is UNSET
-    assert (created.values["editMode"], created.values["parent"]) == ("locked", "col_1")
-    assert "defaultLevel" not in created.values or created.values["defaultLevel"] is UNSET, "new content inherits its level"
+    assert (created.values["defaultLevel"], created.values["editMode"], created.values["parent"]) == ("edit", "locked", "col_1")
     assert [observed.id for observed in world.inside("space", "collection", "col_1")] == ["spc_1", created.id]
 
 

@@ -140,9 +140,10 @@ def test_whoever_creates_a_collection_or_a_space_is_its_admin_and_a_copy_takes_o
     copied = box.post("/spaces/spc_root/duplicate", token=CARA)
     collection = box.post("/orgs/org_a/collections", {"title": "Mine"}, token=CARA)
     own = {f"role:{role}": role for role in ROLES[:-1]}
-    new = {**own, "admin": "admin", "person:usr_cara": "admin"}
-    assert levels_at(box, copied["id"]) == levels_at(box, collection["id"]) == new, "what is new inherits its level"
-    assert (reached(box, "usr_rita"), reached(box, "usr_cara")) == ({"spc_root": "edit", copied["id"]: "read"}, {copied["id"]: "admin"})
+    creators = {"admin": "admin", "person:usr_cara": "admin"}
+    assert levels_at(box, copied["id"]) == creators, "a copy has the level of its source"
+    assert levels_at(box, collection["id"]) == {**own, **creators}, "a collection that is new inherits its level"
+    assert (reached(box, "usr_rita"), reached(box, "usr_cara")) == ({"spc_root": "edit"}, {copied["id"]: "admin"})
     box.patch("/orgs/org_a/members/usr_zoe", {"role": "read"})
     assert reached(box, "usr_zoe") == {"spc_root": "admin"}
 

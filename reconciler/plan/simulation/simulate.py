@@ -321,8 +321,7 @@ def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
     """What a copy takes from its source: its values and its location; the service chooses its name."""
     if source is None:
         return {}
-    fields = ((name, value, kind.fields[name]) for name, value in source.values.items())
-    return {name: value for name, value, field in fields if field.copied and (field.container or not field.key)}
+    return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}
 
 
 # -- which of its children an object chooses ---------------------------------------------------------------------------------------

@@ -191,7 +191,7 @@ def duplicate(store: Store, source: Object, user: str | None = None) -> Object:
     copied = copy.deepcopy(source)
     now = store.stamp()
     copied |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    copied |= {"revision": store.new_id("rev"), **revisions.NONE, GRANTS: granted_to(user), "defaultLevel": "inherit"}
+    copied |= {"revision": store.new_id("rev"), **revisions.NONE, GRANTS: granted_to(user)}
     copied["_pages"] = fresh(store, copied["_pages"])
     copied.pop("deletedAt", None)
     return store.add("space", copied["organization"], collection_container(copied["organization"], copied.get("parent")), copied)

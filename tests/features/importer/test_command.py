@@ -148,6 +148,6 @@ def test_what_is_inherited_is_written_as_it_is_and_not_in_a_comment(tmp_path: Pa
     found, plan = imported(org, tmp_path / "new")
     assert (plan.changes, plan.steps) == ((), ())
     text = "\n".join(text for _, text in found.files.items())
-    assert text.count("defaultLevel: inherit") == 2
+    assert text.count("defaultLevel: inherit") == 4, "a collection that is new inherits"
     assert text.count("mergeRules: none") == 2
     assert not [line for line in text.splitlines() if "inherit" in line and line.lstrip().startswith("#")]

@@ -27,7 +27,7 @@ organizations:
       - collection: people
         title: People
         defaultLevel: inherit
-        content: [{space: salaries, title: Salaries, duplicateOf: blank}]
+        content: [{space: salaries, title: Salaries, duplicateOf: blank, defaultLevel: inherit}]
     sites:
       docs:
         title: Documentation
