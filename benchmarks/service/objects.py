@@ -49,7 +49,7 @@ def team(memory: Memory, title: str, members: list[str]) -> Object:
 def collection(memory: Memory, title: str, parent: str | None) -> Object:
     if parent is not None:
         memory.get("collection", parent)
-    data: Object = {"id": memory.new_id("col"), "title": title, "organization": memory.id, "defaultLevel": None}
+    data: Object = {"id": memory.new_id("col"), "title": title, "organization": memory.id, "defaultLevel": "inherit"}
     if parent is not None:
         data["parent"] = parent
     return memory.add("collection", inside(parent), data)

@@ -41,6 +41,7 @@ SERVICE_KNOWS: Final = {
     "another address tracks it now": "which address tracks an object is in the state",
     "the last admin's place, by a removal": "the record does not remember prune",
     "an organization goes": "the URL of a specification is the service's choice",
+    "two spaces change places": "the level of a copy is that of its source",
     "a section goes, its variant stays": "the first variant of a section moves with its path",
 }
 
