@@ -4,13 +4,10 @@
 `import reconciler`, every command and the sandbox import nothing for them.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+# `python -m reconciler` runs this file while the current folder can still be imported from: it imports nothing by name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reconciler.interface import (
         AcceptResult as AcceptResult,
@@ -67,7 +64,9 @@ __all__ = [
 """Without `open`, which would hide Python's own in a module that imports all of them."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name == "open" or name in __all__:
         return getattr(import_module("reconciler.interface"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

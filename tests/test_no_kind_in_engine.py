@@ -18,7 +18,8 @@ HISTORY = {
 }
 SAME_WORD_OTHER_MEANING = {
     "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
-    "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
+    "cli/commands/sandbox_control.py": {"admin", "members"},  # a reader, as the sandbox calls it
+    "model/desired.py": {"member", "team"},  # how a test names its reader
     "features/testing/keys.py": {"site"},  # a key of an expectation, whatever the kind is called
     "features/rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
     "features/rehearsal/predictions.py": {"member", "members"},  # the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.service.memory import Memory, Object, level, variants
@@ -57,9 +58,20 @@ class View:
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data["joinedAt"],
             "sso": False,
-            "spaces": len(self.memory.all("space")) if data["role"] == "admin" else 0,
+            "spaces": sum(map(self._reaches(data["role"]), self.memory.all("space"))),
             "teams": 0,
         }
+
+    def _reaches(self, role: str | None) -> Callable[[Object], bool]:
+        """Whether a member with a role can read a space: the nearest level counts, and at the top their role."""
+
+        def reaches(space: Object) -> bool:
+            at = space
+            while role != "admin" and at["defaultLevel"] == "inherit" and at.get("parent"):
+                at = self.memory.get("collection", at["parent"])
+            return role == "admin" or (role if at["defaultLevel"] == "inherit" else at["defaultLevel"]) is not None
+
+        return reaches
 
     def team(self, data: Object) -> Object:
         permissions = _may(("view", "admin"))

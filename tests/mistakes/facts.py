@@ -88,12 +88,10 @@ def _shown(rows: dict[tuple[str, str], Object], variant: Object) -> Iterator[str
 
 
 def _level(rows: dict[tuple[str, str], Object], row: Object | None) -> str | None:
-    """The highest level that an object or anything around it gives to every member."""
-    highest: str | None = None
-    while row is not None:
-        highest = max(highest, row.get("defaultLevel"), key=LEVELS.index)
+    """The level of an object, or the nearest around it that is not inherited; at the top members have their own roles, told apart."""
+    while row is not None and row.get("defaultLevel") == "inherit":
         row = rows.get(("collection", row.get("parent") or ""))
-    return highest
+    return row.get("defaultLevel") if row is not None else None
 
 
 def _upto(level: str | None) -> tuple[str | None, ...]:

@@ -27,6 +27,7 @@ CALLS = (
 # Attributes of `Field` that only the function of their role sets, its class, or a run.
 NOT_OF_FIELD = {
     "name", "type", "role", "to", "cascade", "one_per", "flag", "child_field", "join", "leave", "label", "copies", "digest_key", "secrets",
+    "incidental",
 }  # fmt: skip
 # Attributes of `Kind` that its class fills in.
 NOT_OF_KIND = {"name", "doc", "place", "reads", "api", "fields", "one_per"}

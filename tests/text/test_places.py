@@ -73,6 +73,7 @@ WRITERS = {
     "features/forges/pipeline/results.py": {"github", "terminal"},
     "cli/terminal/screen.py": {"log", "terminal"},
     "cli/terminal/log.py": {"log", "terminal"},
+    "interface/results.py": {"log"},
     "cli/commands/config.py": {"log", "terminal"},
 }
 """The places that the texts of each writer go to; every other one writes for a terminal."""

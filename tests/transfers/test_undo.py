@@ -218,7 +218,7 @@ def test_a_run_that_continues_a_killed_one_asks_nothing_that_was_consented_to(tm
     line = ("acme/collection/product", "beta/collection/product")
     world.write(document([], [collection("help", there, defaultLevel="create")], line, protect=[]))
     (asked,) = [exposure for exposure in world.plan().exposures if exposure.asked]
-    assert asked.readers == ("admins of beta", "members of beta (edit)", "members of beta through its container (create)")
+    assert asked.readers == ("admins of beta", "members of beta (edit)")
     camera = Camera(world)
     world.watch = camera
     with commits(world):

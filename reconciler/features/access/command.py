@@ -38,7 +38,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], about: Address | None, 
     Examples:
       reconciler access examples/acme --sandbox .reconciler/acme.db
       reconciler access --as anyone --as role=guest
-      reconciler access --who acme/space/salaries
+      reconciler access --who acme/space/handbook
       reconciler access --as member=linus@acme.example
       reconciler access --format html > access.html
     """

@@ -56,7 +56,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     entries = gathered([*_violated(review), *_readable(review)], SECTIONS, full=full, more=more)
     nothing = SheetLine(Style.DIM, " ", "", "Nothing that has readers was found.")
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
-    unasked = f" {UNREAD.format(count(review.unasked, 'member'))}" if review.unasked else ""
+    unasked = f" {UNREAD.format(count(review.unasked, 'person', 'people'))}" if review.unasked else ""
     remark = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
     asked = (f"Asked for: {', '.join(review.readers)}.",) if review.readers else ()
     return Sheet(

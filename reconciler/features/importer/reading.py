@@ -40,7 +40,7 @@ def read_organization(voice: Voice, service: ConnectedService, kinds: Kinds, org
     asked = unasked(kinds, actual) if people else frozenset()
     if not asked:
         return actual
-    with voice.phase(f"Reading what {count(len(asked), 'member')} may do", where=service.where):
+    with voice.phase(f"Reading what {count(len(asked), 'person', 'people')} may do", where=service.where):
         return asyncio.run(with_reader(voice, service, lambda reader: with_readers(reader, kinds, actual, asked)))
 
 

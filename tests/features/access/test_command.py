@@ -133,7 +133,7 @@ def test_the_review_is_a_tree_by_site_and_then_by_collection(applied: Cli) -> No
         "acme/space/pro",
     ]
     assert rows["acme/space/pay"].split("  ")[0] == "admins only: admin@sandbox.example"
-    assert "Admins can read everything. What single people and teams were granted is not shown.\n" in text
+    assert "Admins can read everything.\n" in text
 
 
 def test_what_is_tracked_and_no_longer_declared_keeps_its_address(applied: Cli) -> None:
