@@ -65,8 +65,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     if name == "open" or name in __all__:
-        return getattr(import_module("reconciler.interface"), name)
+        return getattr(__import__("reconciler.interface", fromlist=[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,7 +58,7 @@ class View:
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data["joinedAt"],
             "sso": False,
-            "spaces": sum(map(self._reaches(data["role"]), self.memory.all("space"))),
+            "spaces": sum(map(self._reaches(data["role"]), self.memory.all("space").values())),
             "teams": 0,
         }
 

@@ -148,7 +148,7 @@ def test_what_may_remain_after_a_plan_is_not_said_to_be_impossible(acme: Cli) ->
 
 
 def test_a_list_that_is_denied_makes_everything_possible(acme: Cli) -> None:
-    rule = '{"fault": "error", "status": 403, "operation": "GET */members/usr_vera/spaces"}'
+    rule = '{"fault": "forbidden", "ids": "usr_vera", "operation": "GET */spaces"}'
     acme("sandbox", "faults", "set", "--db", "s.db", "--rule", rule, code=0)
     write(acme, project(access=demand({"member": "vera@acme.example"}, "acme/space/salaries")))
     refused = acme("plan")

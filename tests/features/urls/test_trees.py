@@ -21,7 +21,11 @@ KEPT = PageTree("rev_1", (Page("pag_1", "Ünïcode \ud800", "install"), Page("pa
 
 def planted(store: Store) -> Store:
     """A state with trees: an old one that was replaced, one that could not be read, and one without a revision."""
-    with fill(store).lease(**WHO) as journal:
+    return kept(fill(store))
+
+
+def kept(store: Store) -> Store:
+    with store.lease(**WHO) as journal:
         stored.keep_trees(journal, {TREE: PageTree("rev_0", (Page("pag_1", "Old", "old"),))})
         stored.keep_trees(journal, {TREE: KEPT, ("space", "spc_2"): "not for you", ("space", "spc_3"): PageTree("")})
         journal.finish(exit_code=0, summary={})
@@ -31,19 +35,19 @@ def planted(store: Store) -> Store:
 def test_the_newest_tree_of_each_object_is_kept_and_carried(
     store: Store, elsewhere: Store, open_store: OpenStore, scope: StateScope
 ) -> None:  # fmt: skip
-    kept = {TREE: KEPT}
-    assert stored.page_trees(planted(store), [TREE, ("space", "spc_2"), ("space", "spc_3")]) == kept
+    newest = {TREE: KEPT}
+    assert stored.page_trees(planted(store), [TREE, ("space", "spc_2"), ("space", "spc_3")]) == newest
     push(elsewhere, document(store))
-    assert stored.page_trees(elsewhere, [TREE]) == kept
+    assert stored.page_trees(elsewhere, [TREE]) == newest
     renamed = open_store(replace(scope, project=f"{scope.project}-renamed"))
     with renamed.renaming(scope, who="ada", command="state mv") as journal:
         journal.rename()
-    assert stored.page_trees(renamed, [TREE]) == kept
+    assert stored.page_trees(renamed, [TREE]) == newest
 
 
 def test_a_document_without_the_newest_tree_is_refused(store: Store) -> None:
     before = document(fill(store))
-    planted(store)
+    kept(store)
     with pytest.raises(Refused, match="the existing state is newer"):
         push(store, before)
 
