@@ -78,9 +78,9 @@ class AccessMoments:
 
 
 def asked_readers(tests: Iterable[AccessTest]) -> dict[str, NamedReader]:
-    """The readers of tests by name. Holders of links are asked about anyway."""
+    """The readers of tests by name. Holders of links are asked about anyway; people are not: the plan judges what they may do."""
     readers = {str(test.reader): test.reader for test in tests}
-    return {name: reader for name, reader in readers.items() if reader.sort is not ReaderSort.LINK}
+    return {name: reader for name, reader in readers.items() if reader.sort is not ReaderSort.LINK and reader.person is None}
 
 
 def during(after: Sequence[int], of: int) -> str:
