@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.text.certificate import has_private_key, without_private_keys
+from reconciler.text.private_keys import has_private_key, without_private_keys
 
 MASK: Final = "(hidden)"
 CONCEALED: Final = "hmac-sha256:"

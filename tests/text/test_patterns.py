@@ -14,8 +14,8 @@ from reconciler.config.secrets.secrets import _FRAME
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.model import Source
-from reconciler.text.certificate import has_private_key, without_private_keys
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem
+from reconciler.text.private_keys import has_private_key, without_private_keys
 from reconciler.yamltext.entries import _REMARK
 from tests.command_line import Cli
 from tests.effort import calls, within

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.model import Source
-from reconciler.text.certificate import has_private_key
+from reconciler.text.private_keys import has_private_key
 
 HOLE_OPENING: Final = "${{"
 SECRET: Final = re.compile(r"secrets(\.\S.*)?", re.DOTALL)  # a taint that names a secret, not a variable
