@@ -6,7 +6,7 @@ import json
 import random
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def _shown(moments: Sequence[SeenMoment]) -> dict[str, Any]:
         return Counter((reading.reader, reading.kind, titles[reading.kind, reading.id]) for reading in readings)
 
     return {
-        "moments": [(len(_dead(start, now)), bool(_gained(start, now))) for now in moments[1:]],
+        "moments": [(len(_dead(start, now)), _number(_gained(start, now), start)) for now in moments[1:]],
         "gained": named(_gained(start, end)),
         "lost": named(_lost(start, end)),
         "dead": _dead(start, end),
@@ -65,7 +65,7 @@ def _reported(document: Any) -> dict[str, Any]:
         return Counter((reader, change["kind"], change["title"]) for change in changes for reader in _of_all_roles(change["reader"]))
 
     return {
-        "moments": [(moment["deadUrls"], moment["readersGained"] > 0) for moment in document["moments"]],
+        "moments": [(moment["deadUrls"], moment["readersGained"]) for moment in document["moments"]],
         "gained": named(document["readers"]["gained"]),
         "lost": named(document["readers"]["lost"]),
         "dead": {*urls["dead"], *(url["before"] for url in urls["moved"])},
@@ -77,6 +77,17 @@ def _of_all_roles(reader: str) -> list[str]:
     """Members of all roles, who are one reader in a report where they may do the same."""
     name, _, level = reader.partition(" ")
     return [f"role:{role} {level}".strip() for role in ROLES[:-1]] if name == "members" else [reader]
+
+
+def _number(readings: set[SeenReading], start: SeenMoment) -> int:
+    """How many readers a report counts: members of all roles are one, where they may do the same now, and could at the start."""
+    could = {(_named(reading.reader)[0], reading.kind, reading.id): _named(reading.reader)[1] for reading in start.readings}
+    alike: dict[Any, set[str]] = defaultdict(set)
+    for reading in readings:
+        name, level = _named(reading.reader)
+        of_a_role = (level, could.get((name, reading.kind, reading.id))) if name.startswith("role:") else name
+        alike[reading.kind, reading.id, of_a_role].add(name)
+    return sum(1 if len(names) == len(ROLES) - 1 else len(names) for names in alike.values())
 
 
 def _gained(start: SeenMoment, now: SeenMoment) -> set[SeenReading]:
