@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.access.verdicts import UNREAD, AskedWorld, NeededReadings, ReaderVerdict, Sees, needed
-from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
+from reconciler.model import AccessTest, Actual, Demand, Desired, ReaderSort, Severity, Violation
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.people import GRANTED, PersonalAccess, unasked
@@ -28,6 +28,9 @@ from reconciler.plan.warnings.exposure import path_text
 from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
+Asked = tuple[Demand, Address]
+"""What a test demands, of one resource."""
+
 
 def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> CheckResults:
     """The results of the access tests for a plan; nothing is computed where there are none.
@@ -37,7 +40,7 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
     kinds, desired, actual = world.kinds, world.desired, world.actual
     if not desired.access:
         return CheckResults()
-    sides = _sides(kinds, actual, ids, disclosed, [pair for test in desired.access for pair in test.asks])
+    sides = _sides(kinds, desired, actual, ids, disclosed, [pair for test in desired.access for pair in test.asks])
     misses = [miss for test in desired.access for miss in _misses(kinds, sides, test)]
     mended = [miss for miss in misses if miss.when is When.MENDED]
     violations = []
@@ -47,7 +50,8 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
         is_excused = miss.when is When.PERHAPS or (miss.when is When.LEFT and (bool(mended) or unfinished))
         if miss.when is not When.MENDED:
             violations.append(violation(miss, desired, sides.called, Severity.WARNING if is_excused else Severity.ERROR))
-    return CheckResults(tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
+    notes = (*_remarks(mended), *_strangers(desired, sides.before))
+    return CheckResults(tuple(violations), notes, frozenset(sides.needed.questions), frozenset(sides.needed.lists))
 
 
 def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:
@@ -88,6 +92,14 @@ def _remarks(mended: Collection[Miss]) -> Iterator[str]:
         yield f"access: violated already, and this plan {then}: {who} {now} {names}"
 
 
+def _strangers(desired: Desired, look: AskedWorld) -> Iterator[str]:
+    """A sentence for each person of a test whom the organization does not have: a mistyped address would never be refused anything."""
+    readers = {str(test.reader): test.reader for test in desired.access if test.reader.sort is ReaderSort.MEMBER}
+    for reader in readers.values():
+        if reader.person is not None and look.meant(reader) == ([], ""):
+            yield f"access: {reader.says} is not a member of {reader.person.container}, and counts as anyone"
+
+
 # -- without a plan ---------------------------------------------------------------------------------------------------------------
 
 
@@ -103,7 +115,7 @@ def unmet(
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:
         return violations, unread
-    sides = _sides(kinds, actual, ids, Disclosure(()), [(demand, address) for _, demand, address in asked])
+    sides = _sides(kinds, desired, actual, ids, Disclosure(()), [(demand, address) for _, demand, address in asked])
     for test, demand, address in asked:
         look = sides.before if demand.sees else sides.spread_before
         key = (kinds.of(address).name, ids[address])
@@ -235,7 +247,7 @@ class Sides:
 
 
 def _sides(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, asked: Collection[tuple[Demand, Address]]
+    kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, asked: Collection[Asked]
 ) -> Sides:
     """The worlds before and after a plan. `ids`: of every address before the plan. `asked`: what to ask about which addresses."""
     worlds, now = disclosed.worlds, actual.objects
@@ -248,7 +260,7 @@ def _sides(
     keys = {key for known in (ids, later) for _, address in asked if (key := _key(kinds, known, address)) is not None}
     need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
     looks = [
-        AskedWorld(audiences, known, frozenset(need.unread), PersonalAccess(kinds, some[0], before[0], actual))
+        AskedWorld(audiences, known, frozenset(need.unread), PersonalAccess(kinds, some[0], before[0], actual), desired.resources)
         for some, known in ((before, ids), (after, later))
         for audiences in some
     ]

@@ -31,10 +31,14 @@ def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = Non
         desired = replace(desired, read_people=True)
     planned = run.plan(everything=True, pages=False, desired=desired)
     try:
-        return reviewed(planned, named, about)
+        shown = reviewed(planned, named, about)
     except KeyError:
         hint = "reconciler access shows everything that has readers."
         raise UsageError(f"--who {about}: nothing with readers has this address", id="RC-not-tracked", hint=hint) from None
+    if shown.strangers:
+        wrong = f"{' and '.join(shown.strangers)} is not a member of the organization"
+        raise UsageError(wrong, id="RC-not-a-member", hint="Pass the e-mail of a member: --as member=ada@acme.example")
+    return shown
 
 
 def reviewed(planned: Planned, named: Sequence[NamedReader] = (), about: Address | None = None) -> Review:

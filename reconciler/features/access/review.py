@@ -12,7 +12,7 @@ from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.features.access.verdicts import ADMIN, GIVEN, AskedWorld, Sees, needed
-from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, State, Unknown, Violation
+from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.people import PersonalAccess, name_of, people_of, role_of
@@ -79,7 +79,8 @@ class ReviewRow:
 @dataclass(frozen=True)
 class Review:
     """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read.
-    `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read."""
+    `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read.
+    `strangers`: the readers who are named and whom the organization does not have."""
 
     project: str
     environment: str | None
@@ -91,6 +92,7 @@ class Review:
     admins: tuple[str, ...] = ()
     about: Address | None = None
     unasked: int = 0
+    strangers: tuple[str, ...] = ()
 
 
 def review(
@@ -112,8 +114,8 @@ def review(
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
     looks = (
-        AskedWorld(sides[0], matches.ids, unread, PersonalAccess(kinds, sides[0], sides[0], actual)),
-        AskedWorld(sides[1], simulation.ids, unread, PersonalAccess(kinds, sides[1], sides[0], actual)),
+        AskedWorld(sides[0], matches.ids, unread, PersonalAccess(kinds, sides[0], sides[0], actual), desired.resources),
+        AskedWorld(sides[1], simulation.ids, unread, PersonalAccess(kinds, sides[1], sides[0], actual), desired.resources),
     )
     addresses = {**matches.former.state.addresses}
     ids = (*matches.ids.items(), *simulation.ids.items())
@@ -138,6 +140,7 @@ def review(
         tuple(sorted(name_of(kinds, person) for person in admins)),
         about,
         sum(1 for person in people_of(kinds, actual.objects) if _is_unread(kinds, actual, person)),
+        tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
     )
 
 

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Actual, NamedReader, Observed, ReaderSort
-from reconciler.plan.audience.people import PersonalAccess
+from reconciler.model import Actual, Declared, NamedReader, Observed, ReaderSort
+from reconciler.plan.audience.people import PersonalAccess, name_of
 from reconciler.plan.audience.readers import Access, Audiences, order, part_of
 from reconciler.plan.containment import Key, reached
 from reconciler.resource import Kind, Kinds
@@ -76,12 +76,14 @@ WHO_KNOWS: Final = "whoever knows the URL can read it"
 @dataclass(eq=False)
 class AskedWorld:
     """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read. `personal`:
-    what single people may do in it; None where nobody is asked about by name."""
+    what single people may do in it; None where nobody is asked about by name. `declared`: the resources of the project, of whose teams some
+    may not exist yet."""
 
     audiences: Audiences
     ids: Mapping[Address, str]
     unread: frozenset[Key] = frozenset()
     personal: PersonalAccess | None = None
+    declared: Mapping[Address, Declared] = field(default_factory=dict)
     _known: dict[tuple[str, frozenset[Access]], ReaderVerdict] = field(default_factory=dict)
 
     def exists(self, key: Key | None) -> bool:
@@ -108,7 +110,7 @@ class AskedWorld:
         """Whether a member sees the object; of a team, whether all its members do (yes) or none of them (no)."""
         people, doubt = self.meant(reader)
         verdicts = {person.id: self.of_person(person, key) for person in people}
-        if not verdicts and not doubt:  # somebody who is not a member reads what anybody reads
+        if not verdicts and not doubt:  # somebody who is not a member, or nobody at all, reads what anybody reads
             return self.verdict(NamedReader(ReaderSort.ANYONE), key)
         doubtful = [verdict for verdict in verdicts.values() if verdict.sees is Sees.UNDECIDED]
         if doubt or doubtful:
@@ -122,7 +124,7 @@ class AskedWorld:
         """The people that a reader stands for; and why these are not known, "" where they are."""
         assert self.personal is not None
         assert reader.person is not None
-        return people_meant(self.personal.kinds, self.personal.actual, self.ids, reader)
+        return people_meant(self.personal.kinds, self.personal.actual, self.ids, reader, self.declared)
 
     def of_person(self, person: Observed, key: Key) -> ReaderVerdict:
         """Whether one person sees the object: as anybody does, as a member, or through a copy."""
@@ -211,8 +213,13 @@ _ADMINS: Final = Access(ADMINS, LEVELS.index(ADMIN))
 AS_ANYBODY: Final = NamedReader(ReaderSort.ROLE, role=GUEST)
 
 
-def people_meant(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], reader: NamedReader) -> tuple[list[Observed], str]:
-    """The people that a reader stands for, those who can do nothing too; and why these are not known, "" where they are."""
+def people_meant(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], reader: NamedReader, declared: Mapping[Address, Declared]
+) -> tuple[list[Observed], str]:
+    """The people that a reader stands for, those who can do nothing too; and why these are not known, "" where they are.
+
+    A team that does not exist yet is as it is declared.
+    """
     address = reader.person
     if address is None:
         return [], ""
@@ -220,16 +227,18 @@ def people_meant(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], reade
     everybody = [person for kind in kinds.values() if kind.personal for person in actual.objects.get(kind.name, {}).values()]
     inside = [person for person in everybody if person.within.get(kinds[person.kind].within or "") == outer]
     listed = all((kind.name, outer) in actual.complete for kind in kinds.values() if kind.personal)
+    unread = "" if listed else f"the members of {address.container} were not read"
     if reader.sort is ReaderSort.MEMBER:
-        named = [person for person in inside if person.values.get(str(kinds[person.kind].place.key_is)) == address.key]
-        return named, "" if named or listed else f"the members of {address.container} were not read"
-    team, kind = ids.get(address), kinds.of(address).name
+        named = [person for person in inside if name_of(kinds, person) == address.key]
+        return named, "" if named else unread
+    team, kind = ids.get(address), kinds.of(address)
     if team is None:
-        return [], "it does not exist yet"
-    teams = {person.id: actual.personal.get(person.key, {}).get(kind) for person in inside}
-    missing = next((person for person in inside if teams[person.id] is None and kinds[person.kind].is_active(person.values)), None)
-    doubt = "" if listed and missing is None else f"who is in {address} was not read"
-    return [person for person in inside if team in (teams[person.id] or ())], doubt
+        members = [field.name for field in kind.fields.values() if field.gathered]
+        names = {at.key for name in members for at in declared[address].values.get(name) or ()} if address in declared else set()
+        return [person for person in inside if name_of(kinds, person) in names], unread
+    teams = {person.id: actual.personal.get(person.key, {}).get(kind.name) for person in inside}
+    known = listed and all(some is not None for some in teams.values())
+    return [person for person in inside if team in (teams[person.id] or ())], "" if known else f"who is in {address} was not read"
 
 
 # -- what must be read to know -----------------------------------------------------------------------------------------------------

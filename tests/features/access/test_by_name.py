@@ -126,6 +126,26 @@ def test_who_must_not_see_something_does_not_by_any_way(acme: Cli, reader: Any, 
     assert acme("plan").exit_code == (exits.REFUSED if refused else exits.DONE)
 
 
+def test_somebody_who_is_not_a_member_is_said_to_be_none(acme: Cli) -> None:
+    write(acme, project(access=demand({"member": "lunis@acme.example"}, "acme/space/plans")))
+    plan = acme("plan")
+    assert plan.exit_code == exits.DONE
+    assert "access: lunis@acme.example is not a member of acme, and counts as anyone" in plan.stdout
+    refused = acme("access", "--as", "member=lunis@acme.example")
+    assert refused.exit_code == exits.WRONG
+    assert "lunis@acme.example is not a member of the organization" in refused.stderr
+
+
+def test_a_team_that_the_plan_creates_sees_what_its_declared_members_see(acme: Cli) -> None:
+    created = project(access=demand({"team": "fresh"}, "acme/space/salaries"))
+    created["organizations"]["acme"]["teams"]["fresh"] = {"title": "Fresh", "members": ["linus@acme.example"]}
+    write(acme, created)
+    assert "1 to create" in acme("plan").stdout
+    created["organizations"]["acme"]["teams"]["fresh"]["members"] = ["vera@acme.example"]
+    write(acme, created)
+    assert acme("plan").exit_code == exits.REFUSED
+
+
 def test_a_team_sees_what_each_of_its_members_sees(acme: Cli) -> None:
     """`old` is disabled, and so is in the team and sees nothing."""
     write(acme, project(access=demand({"team": "writers"}, "acme/space/plans", "sees")))
