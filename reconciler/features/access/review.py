@@ -6,8 +6,10 @@ each of them reaches it; or with everybody who can read it, by name.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Final
 
 from reconciler.address import Address, bare
@@ -149,7 +151,7 @@ def _is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
     return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Reviewing:
     kinds: Kinds
     looks: tuple[AskedWorld, AskedWorld]
@@ -225,15 +227,22 @@ class _Reviewing:
                     look, key, str(reader) if reader.person is None else reader.says, verdict.access, verdict.doubt, reader.link
                 )
 
+    @cached_property
+    def given(self) -> Mapping[Key, Sequence[Observed]]:
+        """By object, the people who were given another access than the levels say, where that was read."""
+        assert self.looks[0].personal is not None
+        given: dict[Key, list[Observed]] = defaultdict(list)
+        for key, person, _ in self.looks[0].personal.granted():
+            given[key].append(person)
+        return given
+
     def _given(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
-        """The people who were given another access than the levels say, where that was read."""
         assert look.personal is not None
-        for person in people_of(self.kinds, look.audiences.objects):
-            if key[0] in look.personal.actual.personal.get(person.key, {}):
-                level = look.personal.of(person, key)
-                if level.granted and level.most >= 0:
-                    says = LEVELS[max(level.least, 0)]
-                    yield ReaderLine(name_of(self.kinds, person), says, doubt=level.doubt if level.least < 0 else "", reason=GIVEN)
+        for person in sorted(self.given.get(key, ()), key=partial(name_of, self.kinds)):
+            level = look.personal.of(person, key)
+            if level.most >= 0:
+                says, doubt = LEVELS[max(level.least, 0)], level.doubt if level.least < 0 else ""
+                yield ReaderLine(name_of(self.kinds, person), says, doubt=doubt, reason=GIVEN)
 
     def _people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         """Everybody who can read an object, or may be able to, whoever they are first."""
@@ -241,7 +250,7 @@ class _Reviewing:
         anybody = (access for access in look.audiences.of(key) if access.who != MEMBERS and access.who not in BY_ROLE)
         for access in sorted(anybody, key=order):
             yield self._of_access(look, key, access, access)
-        for person in sorted(people_of(self.kinds, look.audiences.objects), key=lambda person: name_of(self.kinds, person)):
+        for person in sorted(people_of(self.kinds, look.audiences.objects), key=partial(name_of, self.kinds)):
             name = name_of(self.kinds, person)
             level = look.personal.of(person, key)
             if level.most < 0:

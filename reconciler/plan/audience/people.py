@@ -15,8 +15,10 @@ In: a world, the world in which the service was asked, and its answers. Out: lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from reconciler.model import Actual, Observed
@@ -64,7 +66,7 @@ def role_of(kinds: Kinds, person: Observed) -> str:
     return role if isinstance(role, str) else GUEST
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class PersonalAccess:
     """Answers for one world. `audiences`: that world. `first`: the world of the answers. `actual`: the answers."""
 
@@ -83,17 +85,17 @@ class PersonalAccess:
             mine = self.audiences.objects[key[0]][key[1]].within.get(kind.within or "") == person.within.get(kind.within or "")
             return PersonalLevel(EVERYTHING, EVERYTHING) if mine else PersonalLevel(NOTHING, NOTHING)
         listed = {reading.kind for reading in kind.personal}
-        access = self._by_levels(self.audiences, person, key)
+        access = _by_levels(self.audiences, *self._as_member(person), key)
         ruled = access.level if access is not None else NOTHING
         if key[0] not in listed:
-            most = max((self.of(person, inner).most for inner in self._inside(listed, key)), default=ruled)
+            most = max((self.of(person, inner).most for inner in self._leaving.get(key, ())), default=ruled)
             return PersonalLevel(ruled, max(ruled, most), doubt=UNLISTED if ruled < 0 <= most else "", access=access)
         levels = self.actual.personal.get(person.key, {}).get(key[0])
         if self.first.find(key) is not None and levels is None:
             doubt = self.actual.personal_failures.get(person.key, GRANTED)
             return PersonalLevel(min(ruled, 0), EVERYTHING, doubt=doubt if ruled < 0 else "", access=access)
         said = self._said(person, key)
-        before = self._by_levels(self.first, self.first.find(person.key) or person, key)
+        before = _by_levels(self.first, *self._as_member(self.first.find(person.key) or person), key)
         was = before.level if before is not None else NOTHING
         granted, way = self.first.find(key) is not None and said != was, self._way(self.audiences, key)
         if self.first.find(key) is not None and way == self._way(self.first, key) and ruled == was:
@@ -132,25 +134,46 @@ class PersonalAccess:
             self._without[person.key] = frozenset(at for key in unseen for at in self._way(self.first, key))
         return self._without[person.key]
 
-    def _inside(self, listed: Collection[str], key: Key) -> Iterator[Key]:
-        """The objects of these kinds that are part of an object and leave it to that who may do what with them: what somebody was given
-        there shows in these."""
-        for name in sorted(listed):
-            if self.kinds[name].audience is not None:
-                for id in self.audiences.objects.get(name, {}):
-                    if key in self._way(self.audiences, (name, id)):
-                        yield name, id
+    @cached_property
+    def _leaving(self) -> Mapping[Key, Sequence[Key]]:
+        """By object, what is part of it and leaves it to that who may do what: what somebody was given there shows in these."""
+        leaving: dict[Key, list[Key]] = defaultdict(list)
+        for name in sorted({reading.kind for kind in self.kinds.values() for reading in kind.personal}):
+            for id in self.audiences.objects.get(name, {}) if self.kinds[name].audience is not None else ():
+                for at in self._way(self.audiences, (name, id))[1:]:
+                    leaving[at].append((name, id))
+        return leaving
 
-    def _by_levels(self, audiences: Audiences, person: Observed, key: Key) -> Access | None:
-        """The class of members by which a person may do most; None where the levels of objects say nothing of them."""
+    def granted(self) -> Iterator[tuple[Key, Observed, int]]:
+        """What the service says and the levels of objects do not, in the world of the answers: an object, a person, and their level."""
+        everybody = [person for person in people_of(self.kinds, self.actual.objects) if person.key in self.actual.personal]
+        people = [person for person in everybody if not self.kinds[person.kind].holds_scarce(person.values)]
+        for name in sorted({name for person in people for name in self.actual.personal[person.key] if self.kinds[name].audience}):
+            asked = [person for person in people if name in self.actual.personal[person.key]]
+            for id in self.first.objects.get(name, {}):
+                ruled: dict[tuple[str, Key], int] = {}
+                for person in asked if self.first.find((name, id)) is not None else ():
+                    of = self._as_member(person)
+                    if of not in ruled:
+                        access = _by_levels(self.first, *of, (name, id))
+                        ruled[of] = access.level if access is not None else NOTHING
+                    if (said := self._said(person, (name, id))) != ruled[of]:
+                        yield (name, id), person, said
+
+    def _as_member(self, person: Observed) -> tuple[str, Key]:
+        """The role of a person, and the object whose people they are among."""
         outer = self.kinds[person.kind].within or ""
-        role, home = role_of(self.kinds, person), (outer, person.within.get(outer, ""))
-        mine = [
-            access
-            for access in audiences.of(key)
-            if access.of == home and (access.who == MEMBERS or BY_ROLE.get(access.who) == role) and not access.via
-        ]
-        return max(mine, key=lambda access: access.level, default=None)
+        return role_of(self.kinds, person), (outer, person.within.get(outer, ""))
+
+
+def _by_levels(audiences: Audiences, role: str, home: Key, key: Key) -> Access | None:
+    """The class of members by which somebody with a role may do most; None where the levels of objects say nothing of them."""
+    mine = [
+        access
+        for access in audiences.of(key)
+        if access.of == home and (access.who == MEMBERS or BY_ROLE.get(access.who) == role) and not access.via
+    ]
+    return max(mine, key=lambda access: access.level, default=None)
 
 
 # -- by name -------------------------------------------------------------------------------------------------------------------------
@@ -191,13 +214,7 @@ def some(names: Sequence[str]) -> str:
 def given_one_by_one(kinds: Kinds, actual: Actual) -> dict[Key, list[str]]:
     """By object, the people who were given another access than its level says, as `vera@acme.example (admin)`; of those who were asked."""
     now = Audiences(kinds, actual.objects, complete=actual.complete)
-    personal = PersonalAccess(kinds, now, now, actual)
-    given: dict[Key, list[str]] = {}
-    for person in sorted(people_of(kinds, actual.objects), key=lambda person: name_of(kinds, person)):
-        for name in actual.personal.get(person.key, {}):
-            for id in actual.objects.get(name, {}) if kinds[name].audience is not None else ():
-                level = personal.of(person, (name, id))
-                if level.granted:
-                    may = LEVELS[level.least] if level.least >= 0 else "nothing"
-                    given.setdefault((name, id), []).append(f"{name_of(kinds, person)} ({may})")
-    return given
+    given: dict[Key, list[str]] = defaultdict(list)
+    for key, person, said in PersonalAccess(kinds, now, now, actual).granted():
+        given[key].append(f"{name_of(kinds, person)} ({LEVELS[said] if said >= 0 else 'nothing'})")
+    return {key: sorted(names) for key, names in given.items()}
