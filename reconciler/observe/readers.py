@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from reconciler.address import bare
@@ -47,7 +48,10 @@ async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[
 async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = ()) -> Actual:
     """The reading, with the sources of access of these objects, and these lists. What cannot be read is in `unknown`."""
     leading = _Leading(reader, kinds, actual)
-    tasks = [task for key in sorted(questions) for task in (*leading.showing(key), *leading.reached(key))]
+    asked = {key: tasks for key in sorted(questions) if (tasks := [*leading.reached(key)])}
+    if asked:
+        reader.announce(len(asked), sum(map(len, asked.values())))
+    tasks = [*chain.from_iterable(asked.values()), *(task for key in sorted(questions) for task in leading.showing(key))]
     await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
     await asyncio.gather(*(task for key in sorted(lists) for task in leading.originals(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
@@ -119,8 +123,13 @@ class _Leading(Readings):
         for reading in kind.personal:
             # Who may do everything everywhere, or nothing anywhere, needs no list of where.
             decided = person is not None and (kind.holds_scarce(person.values) or not kind.is_active(person.values))
-            if person is not None and not (decided and self.kinds[reading.kind].audience is not None):
-                yield self._reach(person, reading)
+            if person is None or (decided and self.kinds[reading.kind].audience is not None):
+                continue
+            levels = self._personal.setdefault(person.key, {})
+            if reading.number and person.values.get(reading.number) == 0:
+                levels[reading.kind] = {}
+            else:
+                yield self._reach(person, reading, levels)
 
     def _gathered(self, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
         """The objects with the people who say that they are in them, where all people of the container were asked."""
@@ -135,11 +144,7 @@ class _Leading(Readings):
                             among = sorted(bare(id) for id, some in lists.items() if observed.id in (some or ()))
                             yield replace(observed, values={**observed.values, field.name: among})
 
-    async def _reach(self, person: Observed, reading: PersonalList) -> None:
-        levels = self._personal.setdefault(person.key, {})
-        if reading.number and person.values.get(reading.number) == 0:
-            levels[reading.kind] = {}
-            return
+    async def _reach(self, person: Observed, reading: PersonalList, levels: dict[str, Mapping[str, str]]) -> None:
         path = encode(reading.path, {**person.within, "id": bare(person.id)})
         try:
             pages = await self.reader.list(path, key=lambda item: str((item.get(reading.item) or {}).get("id")))
