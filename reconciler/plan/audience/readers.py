@@ -110,6 +110,9 @@ class Audiences:
         self._showing: dict[Key, list[Key]] = defaultdict(list)
         self._opening: dict[Key, dict[Key, None]] = defaultdict(dict)
         self._readers: dict[Key, frozenset[Access]] = {}
+        # By kind, the field that names a container which may be kept from readers.
+        fields = [(kind.name, field) for kind in kinds.values() for field in kind.fields.values() if field.container]
+        self._containers = {name: field for name, field in fields if field.to is not None and kinds[field.to].inactive}
         for kind in kinds.values():
             if kind.audience is not None and kind.audience.opens is not None:
                 self._openers[kind.audience.opens].append(kind.name)
@@ -174,12 +177,25 @@ class Audiences:
         if observed is None or kind.audience is None:
             return
         whole = part_of(kind, observed)
-        if whole is not None and asks(kind.audience, observed.values):
+        if whole is not None and asks(kind.audience, observed.values) and self._is_shown(observed):
             yield whole
         yield from self._showing.get(key, ())
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
             yield from self._opening.get(key, ())
         yield from self.copies.get(key, ())
+
+    def _is_shown(self, observed: Observed) -> bool:
+        """Whether nothing that an object is in, which may be in something itself, is kept from readers. What was not read keeps nothing."""
+        around: Observed | None = observed
+        seen: set[Key] = set()
+        while around is not None and around.key not in seen:
+            seen.add(around.key)
+            field = self._containers.get(around.kind)
+            outer = around.values.get(field.name) if field is not None else None
+            around = self.objects.get(field.to or "", {}).get(str(outer)) if field is not None else None
+            if around is not None and not self.kinds[around.kind].is_active(around.values):
+                return False
+        return True
 
     def leading(self, key: Key) -> Iterator[Key]:
         """The objects whose readers may be able to read this one, whether or not its fields admit them."""
