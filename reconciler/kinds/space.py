@@ -96,7 +96,7 @@ class Space(
     restore_days=7,
     published=PublishedField("urls.published"),
     # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
-    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group"),
+    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", condition="condition"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(

@@ -325,9 +325,8 @@ class Plan:
     forbidden: tuple[ForbiddenRequest, ...] = ()
     # Sentences for the reader.
     notes: tuple[str, ...] = ()
-    # How many declared objects are managed.
+    # How many declared objects are managed; and before it, also those that this run leaves alone: a limit of deletions is a share of them.
     managed: int = 0
-    # How many objects are managed before it, also those that this run leaves alone: a limit of deletions is a share of them.
     managed_before: int = 0
     # How many addresses that this run leaves alone have something pending; None where it is about all of them.
     outside: int | None = None
@@ -341,6 +340,8 @@ class Plan:
     site_urls: SiteUrls = field(default_factory=SiteUrls, metadata=UNSHOWN)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
+    # Objects of which it must be known whether pages have conditions of their own.
+    trees: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.
     violations: tuple[Violation, ...] = ()
     # It compares two versions of the files; nothing is known of the service.
