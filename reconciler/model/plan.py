@@ -338,9 +338,8 @@ class Plan:
     questions: frozenset[tuple[str, str]] = frozenset()
     # What shows pages before and after.
     site_urls: SiteUrls = field(default_factory=SiteUrls, metadata=UNSHOWN)
-    # Lists (kind, id of what contains them) that must be read before it is complete.
+    # Lists (kind, id of what contains them) that must be read before it is complete, and objects whose pages must be.
     lists: frozenset[tuple[str, str]] = frozenset()
-    # Objects of which it must be known whether pages have conditions of their own.
     trees: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.
     violations: tuple[Violation, ...] = ()
