@@ -127,3 +127,11 @@ def test_a_run_of_everything_tries_every_tenth_costly_case_every_third_through_t
         *(through[index].nodeid for index in (0, 3, 6)),
     ]  # fmt: skip
     assert all((Path(__file__).parent / folder).is_dir() for folder in THROUGH)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "by a worker"])
+def test_a_run_of_a_path_tries_all_that_it_names(workers: list[str]) -> None:
+    named = Path(__file__).parent / "report" / "test_saved.py"
+    words = [sys.executable, "-m", "pytest", *workers, "--no-header", str(named)]
+    ended = subprocess.run(words, cwd=named.parents[2], capture_output=True, text=True, timeout=120)
+    assert f"{named.read_text(encoding='utf-8').count('def test_')} passed" in ended.stdout, ended.stdout
