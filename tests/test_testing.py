@@ -129,9 +129,14 @@ def test_a_run_of_everything_tries_every_tenth_costly_case_every_third_through_t
     assert all((Path(__file__).parent / folder).is_dir() for folder in THROUGH)
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "by a worker"])
-def test_a_run_of_a_path_tries_all_that_it_names(workers: list[str]) -> None:
+def test_a_run_of_a_path_tries_all_that_it_names_also_by_a_worker() -> None:
     named = Path(__file__).parent / "report" / "test_saved.py"
-    words = [sys.executable, "-m", "pytest", *workers, "--no-header", str(named)]
-    ended = subprocess.run(words, cwd=named.parents[2], capture_output=True, text=True, timeout=120)
-    assert f"{named.read_text(encoding='utf-8').count('def test_')} passed" in ended.stdout, ended.stdout
+
+    def last(*words: str) -> str:
+        words = (sys.executable, "-m", "pytest", "--no-header", *words, str(named))
+        return subprocess.run(words, cwd=named.parents[2], capture_output=True, text=True, timeout=120).stdout.splitlines()[-1]
+
+    number = last("--collect-only", "-q").rpartition(" ")[2]
+    assert int(number) >= named.read_text(encoding="utf-8").count("def test_")
+    assert last().startswith(f"{number} passed")
+    assert last("-n", "1").startswith(f"{number} passed")
