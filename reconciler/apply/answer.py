@@ -224,11 +224,6 @@ class Answers:
     def handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
             return self._on_create(step, kind, intent, writes, answer)
-        if step.verb == "delete":
-            self.bindings.pop(step.address, None)
-            self.expected.note_deleted(kind, str(intent.target))
-            self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
-            return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
             return self._on_transfer(step, kind, intent, writes, answer)
         other = next(
@@ -243,6 +238,13 @@ class Answers:
             return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._on_update(step, kind, intent, writes, raw)
+
+    def note_deleted(self, step: Step, kind: Kind, id: str) -> Observed:
+        """Take a delete as done, until a reading shows what it did; returns its object as it was."""
+        observed = self.expected.find(kind.name, id) or self._observed(kind, step.address, {"id": id})
+        self.bindings.pop(step.address, None)
+        self.expected.note_deleted(kind, id)
+        return observed
 
     def _on_transfer(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """Record that the object has another container, and that everything transferred with it has another address."""

@@ -399,13 +399,15 @@ class Forecast:
 
 
 class StepStatus(StrEnum):
-    """How a step ended; `stale`: it was not sent, because somebody changed its object meanwhile."""
+    """How a step ended; `stale`: it was not sent, because somebody changed its object meanwhile; `asked`: the service answered as if it were
+    done, and shows that it is not."""
 
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
     STALE = "stale"
     IN_DOUBT = "in-doubt"
+    ASKED = "asked"
 
 
 @dataclass(frozen=True)
