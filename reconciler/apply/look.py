@@ -35,18 +35,23 @@ async def look(
     soon: int = 0,
     ordered: Collection[Key] = (),
     emptied: Collection[Observed] = (),
+    followers: Collection[Observed] = (),
 ) -> Actual:
     """How these objects are now.
 
     `simulation`: what should exist, from which the length of lists follows. `soon`: how many more objects will be asked for before this
     reading is outdated. `ordered`: objects whose position among their siblings matters too. `emptied`: objects that are read with all their
-    contents. Raises `ServiceError` where the service refuses the token.
+    contents. `followers`: objects that should not exist any more, because one of `objects` does not.
+
+    Raises `ServiceError` where the service refuses the token.
     """
     survey = _ObjectSurvey(reader, simulation, soon)
     wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
-    while wave:
+    await asyncio.gather(*wave)
+    wave = survey.some(survey.unlisted(followers), frozenset())
+    while wave := [*wave, *survey.unseen(objects), *survey.deeper(emptied)]:
         await asyncio.gather(*wave)
-        wave = [*survey.unseen(objects), *survey.deeper(emptied)]
+        wave = []
     return survey.actual()
 
 
@@ -108,10 +113,19 @@ class _ObjectSurvey(Survey):
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """Requests by id for objects that the listing no longer showed: they may be in another location."""
-        lost = [observed for observed in objects if observed.id not in self._objects[observed.kind] and observed.key not in self._absent]
-        # One that should not exist is where it was, or nowhere.
-        lost = [observed for observed in lost if observed.id not in self.simulation.removed or not is_listed(self.kinds, self._listed, observed)]
+        removed = self.simulation.removed  # an object that was deleted is in its location, or nowhere
+        lost = [observed for observed in self._unshown(objects) if observed.id not in removed or not self._is_listed(observed)]
         return [task for observed in lost for task in self._by_itself(self.kinds[observed.kind], observed)]
+
+    def unlisted(self, objects: Collection[Observed]) -> list[Observed]:
+        """The objects of which no reading shows whether they exist."""
+        return [observed for observed in self._unshown(objects) if not self._is_listed(observed)]
+
+    def _is_listed(self, observed: Observed) -> bool:
+        return is_listed(self.kinds, self._listed, observed)
+
+    def _unshown(self, objects: Collection[Observed]) -> list[Observed]:
+        return [observed for observed in objects if observed.id not in self._objects[observed.kind] and observed.key not in self._absent]
 
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
         """Requests for everything in an object, one level deep."""
@@ -171,9 +185,9 @@ def _pages_of(number: int) -> int:
 
 
 async def read_written(
-    task: Task, answers: Answers, results: Mapping[int, StepResult], deleted: Collection[Observed]
+    task: Task, answers: Answers, results: Mapping[int, StepResult], deleted: Collection[Observed], followers: Collection[Observed]
 ) -> tuple[Actual | None, Actual | None]:
-    """Read what was written and what was `deleted`: (as if everything had been read, the reading alone).
+    """Read what was written and what was `deleted`, with its `followers`: (as if everything had been read, the reading alone).
 
     The first is None where a request's effect is not known, and where something that should exist was not shown; the second where nothing
     was read. Raises `ServiceError` where the service refuses the token.
@@ -185,7 +199,8 @@ async def read_written(
     simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
     objects = {observed.key: observed for step in steps for observed in written.by(step)}
     objects |= {observed.key: observed for observed in written.rearranged()}
-    now = await look(task.writer, (*objects.values(), *deleted), simulation, ordered=written.ordered(steps) & objects.keys())
+    ordered = written.ordered(steps) & objects.keys()
+    now = await look(task.writer, (*objects.values(), *deleted), simulation, ordered=ordered, followers=followers)
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}
     # Something that should exist is not shown: whether it was deleted, moved or is late, only a complete reading tells.

@@ -193,7 +193,8 @@ class Steps:
         """The result of a request that was answered; that of a delete is open until a reading shows what it did."""
         if step.verb != "delete":
             return self.answers.handle(step, kind, intent, writes, answer)
-        deletion = Deletion(step, intent, self.answers.note_deleted(step, kind, str(intent.target)), answer.status)
+        objects = self.answers.note_deleted(step, kind, str(intent.target))
+        deletion = Deletion(step, intent, objects.pop(step.address), objects, answer.status)
         return await self.deletions.add(self.writer, deletion, self.group.settle, self.settle)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:

@@ -53,7 +53,7 @@ async def verify_writes(task: Task, answers: Answers, deletions: Deletions, resu
     while True:
         verification, record = await _compared(task, answers, deletions, results)
         left = until - clock.monotonic()
-        if not (verification.not_visible or deletions.shown()) or left <= 0 or task.options.stop.is_set():
+        if not (verification.not_visible or deletions.any_shown) or left <= 0 or task.options.stop.is_set():
             record()
             return verification
         await clock.sleep(min(pause, left))
@@ -69,7 +69,7 @@ async def _compared(
     written = _written(results)
     try:
         written_only = task.options.verify == "written"
-        actual, now = await read_written(task, answers, results, deletions.objects()) if written_only else (None, None)
+        actual, now = await read_written(task, answers, results, *deletions.objects()) if written_only else (None, None)
         await deletions.read(task.writer, now, lambda ending: task.journal.settle([ending]))
         actual = actual if actual is not None else await observe(task.writer, kinds, desired, state)
     except ServiceError as error:

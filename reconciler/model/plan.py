@@ -399,8 +399,7 @@ class Forecast:
 
 
 class StepStatus(StrEnum):
-    """How a step ended; `stale`: it was not sent, because somebody changed its object meanwhile; `asked`: the service answered as if it were
-    done, and shows that it is not."""
+    """How a step ended; `stale`: not sent, because somebody changed its object meanwhile; `asked`: answered like one that is done."""
 
     DONE = "done"
     FAILED = "failed"
@@ -477,7 +476,7 @@ class Outcome:
         return self.stopped is None and all(result.status is StepStatus.DONE for result in self.results)
 
     def count(self, status: StepStatus) -> int:
-        return sum(1 for result in self.results if result.status is status)
+        return [result.status for result in self.results].count(status)
 
     @property
     def actions(self) -> dict[str, int]:
