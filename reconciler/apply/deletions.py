@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Deletion:
-    """A delete that was answered with `status`. `object`: what it deletes, as it was; `followers`: what is deleted with that, by address."""
+    """A delete that was answered with `status`. `object`: what it deletes, as it was; `followers`: what is deleted with that."""
 
     step: Step
     intent: Intent
@@ -60,15 +60,14 @@ class Deletion:
         if verdict.unread:
             says = f"{answered}, and {verdict.unread}; the next apply finds out whether it was done"
             return StepResult(step, StepStatus.IN_DOUBT, says), None
-        forget = tuple(address for address in (step.address, *step.takes) if address not in verdict.survivors)
+        survives = step.address in verdict.survivors  # with everything in it
+        forget = () if survives else tuple(address for address in (step.address, *step.takes) if address not in verdict.survivors)
         if verdict.is_gone:
             return StepResult(step, StepStatus.DONE), IntentEnding(self.intent.id, "done", None, forget=forget)
         names = ", ".join(map(str, verdict.survivors[:5])) + (f" and {len(verdict.survivors) - 5} more" if verdict.survivors[5:] else "")
-        what, it = ("it", "it stays") if step.address in verdict.survivors else (names, "what it shows stays")
+        what, it = ("it", "it stays") if survives else (names, "what it shows stays")
         says = f"{answered} and still shows {what}; {it} tracked, and the next apply asks again"
-        ending = IntentEnding(
-            self.intent.id, "failed", f"asked for, not done: {says}", forget=() if step.address in verdict.survivors else forget
-        )
+        ending = IntentEnding(self.intent.id, "failed", f"asked for, not done: {says}", forget=forget)
         return StepResult(step, StepStatus.ASKED, says), ending
 
 
