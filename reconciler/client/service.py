@@ -99,6 +99,10 @@ class Reader:
         """Tell who listens that answers showed so many more objects. Whoever reads them calls it: lists show objects more than once."""
         self._listener.read(number)
 
+    def announce(self, people: int, requests: int) -> None:
+        """Tell who listens that so many people will be asked what they can read, with at least so many requests."""
+        self._listener.asking(people, requests)
+
     def keeping(self) -> AbstractContextManager[Mapping[str, Answer]]:
         """The answers that come in this block, for `giving`."""
         return self._answers.keeping()

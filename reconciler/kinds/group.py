@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from reconciler.kinds._values import Icon
-from reconciler.resource import DELETE, PATCH, POST, Len, Listing, ListItem, Permission, Resource, Verbs, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, Len, Listing, ListItem, Permission, Resource, Verbs, field, inside, output, within
 
 
 class Group(
@@ -15,6 +15,7 @@ class Group(
     object="site-section-group",
     replaceable=True,
     permission=Permission("createContent", of="organization"),
+    inactive="draft",
 ):
     """A group of sections or of other groups."""
 
@@ -35,3 +36,5 @@ class Group(
     parent = inside("group", on="create", on_change="replace", read="sectionGroup")
     title: Annotated[str, Len(1, 100)] = field("The name.", key=True, required=True)
     icon: Icon = field("The name of an icon.", clear=True)
+    # As of a section: what is in a draft is shown to no reader.
+    draft = output(incidental=True)

@@ -96,7 +96,7 @@ class Space(
     restore_days=7,
     published=PublishedField("urls.published"),
     # Pages of the type `document` have a text; one of the type `group` is a heading above others, `link` and `computed` have no path.
-    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", document="document"),
+    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", document="document", condition="condition"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(

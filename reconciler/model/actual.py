@@ -66,6 +66,7 @@ class Actual:
     the client's monotonic clock; None where it is not known. `within_reach`: the ids of all roots of a kind that the token reaches, where
     they were read because none of the declared roots exists. `personal`: what a person, by (kind, id), was asked about and may do: by kind
     and id of what they reach, their level there; a kind that is missing was not read. `personal_failures`: why, where it could not be.
+    `guarded`: of the objects (kind, id) whose pages were asked about, those of which some have conditions of their own, or may have.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class Actual:
     within_reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     personal: Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     personal_failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    guarded: Mapping[tuple[str, str], bool] = field(default_factory=dict)
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""

@@ -25,6 +25,9 @@ class Listener:
     def read(self, objects: int) -> None:
         """So many objects were read that no earlier answer had shown."""
 
+    def asking(self, people: int, requests: int) -> None:
+        """So many people are asked what they can read, with at least so many requests."""
+
     def waiting(self, seconds: float, why: str) -> None:
         """Nothing is sent for `seconds`."""
 

@@ -325,9 +325,8 @@ class Plan:
     forbidden: tuple[ForbiddenRequest, ...] = ()
     # Sentences for the reader.
     notes: tuple[str, ...] = ()
-    # How many declared objects are managed.
+    # How many declared objects are managed; and before it, also those that this run leaves alone: a limit of deletions is a share of them.
     managed: int = 0
-    # How many objects are managed before it, also those that this run leaves alone: a limit of deletions is a share of them.
     managed_before: int = 0
     # How many addresses that this run leaves alone have something pending; None where it is about all of them.
     outside: int | None = None
@@ -339,8 +338,9 @@ class Plan:
     questions: frozenset[tuple[str, str]] = frozenset()
     # What shows pages before and after.
     site_urls: SiteUrls = field(default_factory=SiteUrls, metadata=UNSHOWN)
-    # Lists (kind, id of what contains them) that must be read before it is complete.
+    # Lists (kind, id of what contains them) that must be read before it is complete, and objects whose pages must be.
     lists: frozenset[tuple[str, str]] = frozenset()
+    trees: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.
     violations: tuple[Violation, ...] = ()
     # It compares two versions of the files; nothing is known of the service.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from reconciler.address import bare
@@ -23,6 +24,7 @@ from reconciler.model import Actual, Observed, Plan
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
 from reconciler.resource import Kind, Kinds, Lookup, PersonalList, placeholders
+from reconciler.resource.conditions import excludes_nobody
 from reconciler.resource.open_work import at
 from reconciler.text.names import a
 
@@ -36,19 +38,26 @@ async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[
     listed: set[Key] = set()
     while True:
         plan = make(actual)
-        questions, lists = plan.questions - asked, plan.lists - listed
-        if not questions and not lists:
+        questions, lists, trees = plan.questions - asked, plan.lists - listed, plan.trees - actual.guarded.keys()
+        if not questions and not lists and not trees:
             return plan, actual
         asked |= questions
         listed |= lists
-        actual = await with_readers(reader, kinds, actual, questions, lists)
+        actual = await with_readers(reader, kinds, actual, questions, lists, trees)
 
 
-async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = ()) -> Actual:
-    """The reading, with the sources of access of these objects, and these lists. What cannot be read is in `unknown`."""
+async def with_readers(
+    reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = (), trees: Collection[Key] = ()
+) -> Actual:
+    """The reading, with the sources of access of these objects, these lists, and whether pages of `trees` have conditions of their own.
+    What cannot be read is in `unknown`."""
     leading = _Leading(reader, kinds, actual)
-    tasks = [task for key in sorted(questions) for task in (*leading.showing(key), *leading.reached(key))]
-    await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
+    asked = {key: tasks for key in sorted(questions) if (tasks := [*leading.reached(key)])}
+    if asked:
+        reader.announce(len(asked), sum(map(len, asked.values())))
+    tasks = [*chain.from_iterable(asked.values()), *(task for key in sorted(questions) for task in leading.showing(key))]
+    pages = (leading.guard(key) for key in sorted(trees))
+    await asyncio.gather(*tasks, *pages, *(task for key in sorted(lists) for task in leading.whole(key)))
     await asyncio.gather(*(task for key in sorted(lists) for task in leading.originals(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
         await asyncio.gather(*wave)
@@ -66,6 +75,7 @@ class _Leading(Readings):
         self._found: list[Observed] = []
         self._personal = {key: {**levels} for key, levels in actual.personal.items()}
         self._personal_failures: dict[Key, str] = {}
+        self._guarded: dict[Key, bool] = {}
         self._answers: dict[Key, set[Key]] = {}  # which lists must have ended before it is known what shows an object
 
     def merged(self) -> Actual:
@@ -84,6 +94,7 @@ class _Leading(Readings):
             date=now.date,
             personal={**self.before.personal, **self._personal},
             personal_failures={**self.before.personal_failures, **self._personal_failures},
+            guarded={**self.before.guarded, **self._guarded},
         )
 
     def showing(self, key: Key) -> Iterator[Awaitable[None]]:
@@ -119,8 +130,13 @@ class _Leading(Readings):
         for reading in kind.personal:
             # Who may do everything everywhere, or nothing anywhere, needs no list of where.
             decided = person is not None and (kind.holds_scarce(person.values) or not kind.is_active(person.values))
-            if person is not None and not (decided and self.kinds[reading.kind].audience is not None):
-                yield self._reach(person, reading)
+            if person is None or (decided and self.kinds[reading.kind].audience is not None):
+                continue
+            levels = self._personal.setdefault(person.key, {})
+            if reading.number and person.values.get(reading.number) == 0:
+                levels[reading.kind] = {}
+            else:
+                yield self._reach(person, reading, levels)
 
     def _gathered(self, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
         """The objects with the people who say that they are in them, where all people of the container were asked."""
@@ -135,11 +151,7 @@ class _Leading(Readings):
                             among = sorted(bare(id) for id, some in lists.items() if observed.id in (some or ()))
                             yield replace(observed, values={**observed.values, field.name: among})
 
-    async def _reach(self, person: Observed, reading: PersonalList) -> None:
-        levels = self._personal.setdefault(person.key, {})
-        if reading.number and person.values.get(reading.number) == 0:
-            levels[reading.kind] = {}
-            return
+    async def _reach(self, person: Observed, reading: PersonalList, levels: dict[str, Mapping[str, str]]) -> None:
         path = encode(reading.path, {**person.within, "id": bare(person.id)})
         try:
             pages = await self.reader.list(path, key=lambda item: str((item.get(reading.item) or {}).get("id")))
@@ -159,6 +171,18 @@ class _Leading(Readings):
             levels[reading.kind] = found
         else:
             self._personal_failures[person.key] = f"GET {path} is incomplete"
+
+    async def guard(self, key: Key) -> None:
+        """Read whether pages of an object have conditions of their own. They may have some where nobody can tell."""
+        word = self.kinds[key[0]].pages
+        assert word is not None
+        try:
+            answer = (await self.reader.get(encode(word.tree, {"id": bare(key[1])}))).body
+        except ServiceError as error:
+            self._failed(error)
+            self._guarded[key] = True
+            return
+        self._guarded[key] = any(not excludes_nobody(condition) for condition in _conditions(answer, word.condition))
 
     def whole(self, key: Key) -> Iterator[Awaitable[None]]:
         """The list of a kind in one object."""
@@ -194,6 +218,17 @@ class _Leading(Readings):
             return
         for reading in kind.whole_listings:
             yield from self._list(kind, reading, {**outer.within, outer.kind: outer.id}, outer.id)
+
+
+def _conditions(answer: Any, name: str) -> Iterator[str]:
+    """The conditions of the pages in an answer, at any depth."""
+    waiting = [answer]
+    while waiting:
+        page = waiting.pop()
+        if isinstance(page, Mapping):
+            condition, inside = page.get(name), page.get("pages")
+            yield from [condition] if isinstance(condition, str) and condition else []
+            waiting += inside if isinstance(inside, list) else []
 
 
 Objects = Mapping[str, Mapping[str, Observed]]

@@ -162,6 +162,7 @@ def plan(
         | results.questions
         | shown_where(world, drafts, before)
         | (unasked(kinds, before) if desired.read_people else frozenset()),
+        trees=disclosed.trees,
         lists=results.lists | disclosed.lists | decisions.lists | schemas | unread_openers(kinds, before, urls),
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=tuple(failure for failure in world.actual.unknown if (failure.kind, failure.scope) not in schemas),

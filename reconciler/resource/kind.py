@@ -67,7 +67,7 @@ class Kind:
     prune: str = "owned"
     # whether a reference may name one that is not declared
     undeclared: bool = False
-    # the output that is true while a person can do nothing; "" if there is none
+    # the output that is true while a person can do nothing, and while nothing in a container is shown; "" if there is none
     inactive: str = ""
     # what shows what a person may do, beside what everybody with their role may do
     personal: tuple[PersonalList, ...] = ()
@@ -243,7 +243,7 @@ class Kind:
         return next((f for f in self.fields.values() if f.scarce is not None), None)
 
     def is_active(self, values: Mapping[str, Any]) -> bool:
-        """Whether a person with these values can do anything."""
+        """Whether a person with these values can do anything, or what is in such a container is shown."""
         return not self.inactive or values.get(self.inactive) is not True
 
     def holds_scarce(self, values: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """Narration of a run: its phases, and how far it is, at least every ten seconds. Whoever shows it says how, by `tell`.
 
-Hears the client (`queued`, `request`, `answer`, `read`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`, `comparing`).
-What it counts is in `tally`.
+Hears the client (`queued`, `request`, `answer`, `read`, `asking`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`,
+`comparing`). What it counts is in `tally`.
 """
 
 from __future__ import annotations
@@ -212,6 +212,10 @@ class Narration(Listener):
 
     def read(self, objects: int) -> None:
         self._tally.objects += objects
+
+    def asking(self, people: int, requests: int) -> None:
+        asked = "person" if people == 1 else "people"
+        self.stage(f"Asking what {people:,} {asked} can read, at least {requests:,} {_plural(requests, 'request')}")
 
     def waiting(self, seconds: float, why: str) -> None:
         level = "info" if seconds >= TOLD else "debug"

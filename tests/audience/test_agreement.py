@@ -72,6 +72,31 @@ def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path
             assert differences(audiences.of(thing), readers, held) == {}, thing
 
 
+MARKED = spread(range(400, 430), 3)
+
+
+@pytest.mark.parametrize("seed", MARKED)
+def test_the_model_and_the_sandbox_agree_on_drafts_also_in_groups_within_groups(tmp_path: Path, seed: int) -> None:
+    org, chance = Watched(tmp_path), random.Random(seed)
+    tree = with_readers(chance)
+    org.asked = conditions(tree)
+    for site in tree["sites"].values():
+        inner = {"group": "inner", "title": "Inner", "structure": site["structure"][1:]}
+        site["structure"][1:] = [{"group": "outer", "title": "Outer", "structure": [inner]}] if inner["structure"] else []
+    org.write(tree)
+    org.begin()
+    Proof(org, tmp_path / "image").finish()
+    store = org.app.state.service.store
+    for part in [part | {"kind": kind} for kind in ("group", "section", "site-space") for part in store.select(kind)]:
+        store.save(str(part.pop("kind")), part | {"draft": chance.random() < 0.3})
+    actual = everything(org)
+    audiences = Audiences(kinds(), actual.objects, complete=actual.complete)
+    held = {f"visitor:{name_of(asked)}": asked for asked in org.asked}
+    for thing, readers in org.now("").readers.items():
+        if thing[0] in KINDS:
+            assert differences(audiences.of(thing), readers, held) == {}, thing
+
+
 # -- two organizations -----------------------------------------------------------------------------------------------------------------
 
 TRANSFERS = spread(range(60), 1)

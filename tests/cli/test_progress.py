@@ -31,6 +31,7 @@ narration.HEARTBEAT = 0.1
 narration.STEADY = 0.2
 main(sys.argv[1:])
 """
+AT_ONCE = PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain(")
 SLOW = '{"fault": "latency", "seconds": 0.25}'
 
 
@@ -92,14 +93,14 @@ def test_a_reading_says_how_many_requests_and_objects_it_read_how_fast_and_which
 
 
 def test_what_sends_no_requests_is_named_where_it_lasts(slow: Cli) -> None:
-    lines = narrated(slow, "plan", "p", program=PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain("))
+    lines = narrated(slow, "plan", "p", program=AT_ONCE)
     assert [line for line in lines if line.endswith("…")][:2] == ["Loading the project …", "Reading the state …"]
     assert narrated(slow, "validate", "p") == []
 
 
 def test_an_import_says_what_it_does_with_what_it_read(slow: Cli) -> None:
     words = ("import", "taken", "--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db")
-    lines = narrated(slow, *words, program=PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain("))
+    lines = narrated(slow, *words, program=AT_ONCE)
     phases = [line.removesuffix(" …") for line in lines if line.endswith("…")]
     assert [re.sub(r"\d+", "N", phase).split(" from ")[0] for phase in phases] == [
         "Reading org_acme",
@@ -158,7 +159,7 @@ def test_the_bar_of_a_terminal_shows_the_address_under_way_and_fits_into_a_line(
 
 
 def test_a_terminal_shows_what_lasts_without_requests_too(slow: Cli) -> None:
-    program = PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain(")
+    program = AT_ONCE
     lines = on_a_terminal(slow, [sys.executable, "-c", program, "plan", "p"])
     assert [line for line in lines if re.search("Loading the project: 1 s so far", line)]
     assert not [line for line in lines if line.endswith("…")]

@@ -218,7 +218,7 @@ def people_meant(
 ) -> tuple[list[Observed], str]:
     """The people that a reader stands for, those who can do nothing too; and why these are not known, "" where they are.
 
-    A team that does not exist yet is as it is declared.
+    A team that does not exist yet has its declared members.
     """
     address = reader.person
     if address is None:

@@ -159,8 +159,8 @@ class _Worlds:
         copies = copied(kinds, actual.objects)
         # What gives access in an object whose lists were not read is unknown in both worlds.
         complete = actual.complete | {(name, id) for name in kinds for some in before.values() for id in some.keys() - _ids(actual)}
-        self.before = Audiences(kinds, with_local(local, ids, before), complete=complete, copies=copies)
-        self.now = Audiences(kinds, with_local(local, ids, actual.objects), complete=complete, copies=copies)
+        self.before = Audiences(kinds, with_local(local, ids, before), complete=complete, copies=copies, guarded=actual.guarded)
+        self.now = Audiences(kinds, with_local(local, ids, actual.objects), complete=complete, copies=copies, guarded=actual.guarded)
         # What was deleted and created again has two ids.
         bound = [(address, str(binding.id)) for address in desired.resources if (binding := matches.binding(address)) is not None]
         known = [(address, id) for address, id in (*bound, *ids.items()) if address in desired.resources]

@@ -27,7 +27,7 @@ from reconciler.features.urls.model.pages import UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.model import Action, Actual, Desired, Plan
 from reconciler.plan.audience.disclosure import local_values
-from reconciler.plan.audience.readers import Access, Audiences
+from reconciler.plan.audience.readers import EVERY_PAGE, Access, Audiences
 from reconciler.plan.containment import copied
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
@@ -150,9 +150,10 @@ def _exposures(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Di
     gained = {_address((reading.kind, reading.id), observed) for reading in moments.gained()}
     start = {_address(key, observed) for key in moments.start.titles if key not in predicted.unlike}
     for exposure in predicted.plan.exposures:
-        # The copy does not tell members who read an object by itself from those who read it through its container, and its holders of a
-        # share link have no claims.
-        readers = [reader for reader in exposure.readers if not reader.startswith((MEMBERS, by_role(GUEST), f"{LINK_HOLDERS} for whom"))]
+        # The copy does not tell members who read an object by itself from those who read it through its container, its holders of a
+        # share link have no claims, and who reads some pages of an object reads it.
+        uncounted = (MEMBERS, by_role(GUEST), f"{LINK_HOLDERS} for whom")
+        readers = [reader for reader in exposure.readers if not reader.startswith(uncounted) and not reader.endswith(EVERY_PAGE)]
         opened = [at for at in (exposure.address, *exposure.reaches) if at in start]
         if readers and not exposure.window and exposure.address in opened and gained.isdisjoint(opened):
             yield Divergence(f"{readers[0]} can newly read it", "nobody can newly read it", exposure.address)

@@ -33,7 +33,7 @@ from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.agreed import AS_AGREED, AgreedWorld
 from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way, with_stand_ins
 from reconciler.plan.audience.openings import Opening, closings, openings, without_known
-from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
+from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, included, order, whole_of
 from reconciler.plan.containment import Key, copied, makers, parent, reached
 from reconciler.plan.derived import Derivation
 from reconciler.plan.simulation.simulate import Simulation
@@ -82,6 +82,8 @@ class Disclosure:
     questions: frozenset[Key] = frozenset()
     # Lists that must be read to learn what the opened objects are copies of.
     lists: frozenset[Key] = frozenset()
+    # Objects that are narrowed by conditions only before the plan or only after it: their pages may have some.
+    trees: frozenset[Key] = frozenset()
     # Who can read what the steps create or open to anybody, new or not: (object, reader, what admits them).
     reach: tuple[tuple[Key, Access, Key], ...] = ()
     # None where no step touches who can read what.
@@ -118,7 +120,7 @@ def disclosure(
     if not any(kinds[step.kind].audience is not None for step in steps):
         return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
     local = local_values(kinds, desired)
-    before = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    before = _seen(kinds, with_local(local, ids, actual.objects), actual)
     attempt = tuple(steps)
     while True:
         worlds = _worlds(kinds, actual, ids, local, before, attempt)
@@ -151,16 +153,34 @@ def disclosure(
     # The effects are by step id, and the order gave the steps other ids.
     widens = widened if ordered is attempt else effects(kinds, ordered, worlds)[1]
     gated = _gated(kinds, actual, ordered, worlds, widens)
+    trees = frozenset(_unguarded(kinds, before, worlds.after, actual))
     return Disclosure(
-        gated, opened, windows, called, tuple(closings(kinds, before, worlds.after)), asked, lists, reach, worlds, outside,
+        gated, opened, windows, called, tuple(closings(kinds, before, worlds.after)), asked, lists, trees, reach, worlds, outside,
         accepted.objects, worlds.after.objects,
     )  # fmt: skip
 
 
+def _seen(kinds: Kinds, objects: Objects, actual: Actual) -> Audiences:
+    """Who can read what in the world as it is, or as it was agreed to."""
+    return Audiences(kinds, objects, complete=actual.complete, copies=copied(kinds, actual.objects), guarded=actual.guarded)
+
+
+def _unguarded(kinds: Kinds, before: Audiences, after: Audiences, actual: Actual) -> Iterator[Key]:
+    """The objects with pages that nobody asked about, which the same readers read under conditions at one time and under none at the other:
+    there they read also pages that have conditions of their own."""
+    for kind in (kind for kind in kinds.values() if kind.pages is not None and kind.audience is not None):
+        for key in ((kind.name, id) for id in before.objects.get(kind.name, {})):
+            sides = before.of(key), after.of(key)
+            if key not in actual.guarded and sides[0] != sides[1]:
+                for then, now in (sides, sides[::-1]):
+                    free = (access for access in now if not access.conditional and included(access, then))
+                    if any(not any(absorbs(wide, access) for wide in then) for access in free):
+                        yield key
+
+
 def _agreed(kinds: Kinds, actual: Actual, local: LocalValues, ids: Mapping[Address, str], agreed: AgreedWorld) -> Audiences:
     """Who can read what in the world that was agreed to."""
-    objects = with_local(local, ids, agreed.of(actual.objects))
-    return Audiences(kinds, objects, complete=actual.complete, copies=copied(kinds, actual.objects))
+    return _seen(kinds, with_local(local, ids, agreed.of(actual.objects)), actual)
 
 
 def _unchanged(
@@ -168,12 +188,13 @@ def _unchanged(
 ) -> Disclosure:
     """The disclosure of steps that change nothing of who can read what: what is open already and was not agreed to."""
     local = local_values(kinds, desired)
-    now = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    now = _seen(kinds, with_local(local, ids, actual.objects), actual)
     before = _agreed(kinds, actual, local, ids, agreed)
     outside = tuple(openings(kinds, before, now))
     addresses = {**kinds.addresses(ids), **agreed.addresses}
     called, lists = caller(kinds, addresses, now.objects, before.objects), frozenset(_makers(kinds, actual, outside))
-    return Disclosure(tuple(steps), called=called, lists=lists, outside=outside, before=before.objects, after=now.objects)
+    trees = frozenset(_unguarded(kinds, before, now, actual))
+    return Disclosure(tuple(steps), called=called, lists=lists, trees=trees, outside=outside, before=before.objects, after=now.objects)
 
 
 def opened_outside(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], agreed: AgreedWorld) -> Disclosure:
@@ -329,7 +350,8 @@ def _audiences(kinds: Kinds, simulation: Simulation, local: LocalValues, steps: 
             source = simulation.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
             copies[step.kind, source].append((step.kind, simulation.ids[step.address]))
     complete = simulation.first.complete | {(name, id) for name in kinds for _, id in simulation.born}
-    return Audiences(kinds, with_local(local, simulation.ids, simulation.objects), complete=complete, copies=copies)
+    objects = with_local(local, simulation.ids, simulation.objects)
+    return Audiences(kinds, objects, complete=complete, copies=copies, guarded=simulation.first.guarded)
 
 
 def _between(

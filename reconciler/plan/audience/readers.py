@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.model import Observed
@@ -19,6 +20,8 @@ from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, BY_ROLE, EACH
 
 Objects = Mapping[str, Mapping[str, Observed]]
 
+NOTHING_GUARDED: Final[Mapping[Key, bool]] = MappingProxyType({})
+EVERY_PAGE: Final = ", whatever the conditions of its pages are"
 CONTENT: Final = "read"  # what readers of a copy can do with what it was copied from
 
 
@@ -29,7 +32,7 @@ class Access:
     `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor; one
     without a known meaning may hold for everybody, and is compared like the others: only what it was before is not more.
     `conditional`: whether further conditions narrow them. `of`: the container to which these people belong, None where they are the same
-    everywhere.
+    everywhere. `every_page`: of an object some of whose pages have conditions of their own, whether they read these without meeting them.
     """
 
     who: str
@@ -38,12 +41,13 @@ class Access:
     conditions: frozenset[str] = frozenset()
     conditional: bool = True
     of: Key | None = None
+    every_page: bool = False
 
     def includes(self, other: Access) -> bool:
         """Whether every reader of the other is one of these, and may do at least as much."""
         same = self.who == other.who and self.via == other.via
         who = (same or other.who in INCLUDES.get(self.who, ())) and self.of in (None, other.of)
-        return who and self.level >= other.level and self.conditions <= other.conditions
+        return who and self.level >= other.level and self.conditions <= other.conditions and self.every_page >= other.every_page
 
     def text(self, of: str = "") -> str:
         """`members of acme (edit)`. `of`: the name of the container to which they belong, "" where that is clear."""
@@ -53,7 +57,8 @@ class Access:
         level = "" if self.level == 0 or BY_ROLE.get(self.who) == name else f" ({name})"
         first, rest = self.who.split(" ", 1) if " " in self.who else (self.who, "")
         who = f"{first} of {of}{rest and f' {rest}'}" if of else self.who
-        return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(known) == 1 else ''}{level}"
+        pages = EVERY_PAGE if self.every_page else ""
+        return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(known) == 1 else ''}{level}{pages}"
 
     def __str__(self) -> str:
         """`signed-in visitors for whom visitor.claims.partner holds`."""
@@ -98,18 +103,27 @@ class Audiences:
     """The readers of every object of one world, computed when they are asked for.
 
     `copies`: the sources of each copy. `complete`: (kind, id of the container) of the lists that were read to their end; whom the objects
-    of any other list admit is unknown.
+    of any other list admit is unknown. `guarded`: see `Actual`.
     """
 
     def __init__(
-        self, kinds: Kinds, objects: Objects, *, complete: Collection[Key], copies: Mapping[Key, Collection[Key]] | None = None
+        self,
+        kinds: Kinds,
+        objects: Objects,
+        *,
+        complete: Collection[Key],
+        copies: Mapping[Key, Collection[Key]] | None = None,
+        guarded: Mapping[Key, bool] = NOTHING_GUARDED,
     ) -> None:
-        self.kinds, self.objects, self.complete = kinds, objects, complete
+        self.kinds, self.objects, self.complete, self.guarded = kinds, objects, complete, guarded
         self.copies = {original: dict.fromkeys(some) for original, some in (copies or {}).items()}
         self._openers: dict[str, list[str]] = defaultdict(list)
         self._showing: dict[Key, list[Key]] = defaultdict(list)
         self._opening: dict[Key, dict[Key, None]] = defaultdict(dict)
         self._readers: dict[Key, frozenset[Access]] = {}
+        # By kind, the field that names a container which may be kept from readers.
+        fields = [(kind.name, field) for kind in kinds.values() for field in kind.fields.values() if field.container]
+        self._containers = {name: field for name, field in fields if field.to is not None and kinds[field.to].inactive}
         for kind in kinds.values():
             if kind.audience is not None and kind.audience.opens is not None:
                 self._openers[kind.audience.opens].append(kind.name)
@@ -158,7 +172,8 @@ class Audiences:
         if observed is None or kind.audience is None:
             return
         for grant in own_grants(kind.audience, observed.values, part_of(kind, observed)):
-            yield key, admitted(grant, observed.id, observed.within)
+            access = admitted(grant, observed.id, observed.within)
+            yield key, replace(access, every_page=not access.conditional) if self.guarded.get(key) else access
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
             for opener in self._openers[kind.name]:
                 if (opener, observed.id) not in self.complete:
@@ -174,12 +189,25 @@ class Audiences:
         if observed is None or kind.audience is None:
             return
         whole = part_of(kind, observed)
-        if whole is not None and asks(kind.audience, observed.values):
+        if whole is not None and asks(kind.audience, observed.values) and self._is_shown(observed):
             yield whole
         yield from self._showing.get(key, ())
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
             yield from self._opening.get(key, ())
         yield from self.copies.get(key, ())
+
+    def _is_shown(self, observed: Observed) -> bool:
+        """Whether nothing that an object is in, which may be in something itself, is kept from readers. What was not read keeps nothing."""
+        around: Observed | None = observed
+        seen: set[Key] = set()
+        while around is not None and around.key not in seen:
+            seen.add(around.key)
+            field = self._containers.get(around.kind)
+            outer = around.values.get(field.name) if field is not None else None
+            around = self.objects.get(field.to or "", {}).get(str(outer)) if field is not None else None
+            if around is not None and not self.kinds[around.kind].is_active(around.values):
+                return False
+        return True
 
     def leading(self, key: Key) -> Iterator[Key]:
         """The objects whose readers may be able to read this one, whether or not its fields admit them."""
@@ -206,6 +234,8 @@ class Audiences:
         condition = audience.condition(observed.values) if audience is not None and audience.condition and observed is not None else None
         if condition is not None and conditional:
             changes["conditions"] = access.conditions | {condition}
+        if self.guarded.get(key):
+            changes["every_page"] = not conditional
         return replace(access, **changes) if changes else access
 
     def _unconditional(self, key: Key) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
 import yaml
 
 from reconciler import exits
+from tests.cli.test_progress import AT_ONCE, SLOW, narrated
 from tests.command_line import Cli
 
 ORG: dict[str, Any] = {"organization": "org_acme"}
@@ -203,6 +205,13 @@ def test_people_are_asked_about_where_it_is_wanted_and_an_admin_and_a_disabled_o
     reading = project(service={**PROJECT["service"], "readPeople": True})
     write(acme, reading)
     assert set(theirs) <= set(asked("plan"))
+
+
+def test_how_many_people_are_asked_is_said_before_with_the_number_of_requests_and_then_counted(acme: Cli) -> None:
+    acme("sandbox", "faults", "set", "--db", "s.db", "--rule", SLOW, code=0)
+    asking = [line for line in narrated(acme, "access", "--who", "acme/space/open", program=AT_ONCE) if line.startswith("Asking what ")]
+    assert asking[0] == "Asking what 5 people can read, at least 6 requests …"
+    assert [line for line in asking[1:] if re.match(r"Asking what 5 people can read, at least 6 requests: \d of 6 requests", line)]
 
 
 def test_a_person_who_joins_a_team_and_one_who_leaves_are_drift_by_name(acme: Cli) -> None:

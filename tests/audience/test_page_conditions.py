@@ -1,0 +1,138 @@
+"""Pages with conditions of their own: what opens them to everybody is an exposure, although the same people read the space before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from reconciler import exits
+from tests.command_line import Cli
+
+ORG: dict[str, Any] = {"organization": "org_acme"}
+STAFF = {"title": "Staff", "slug": "staff", "condition": "visitor.claims.staff"}
+GUARDED = [{"title": "Start", "slug": "start", "pages": [STAFF]}]
+PLAIN = [{"title": "Start", "slug": "start", "pages": [{**STAFF, "condition": "true"}]}]
+ALL = ", whatever the conditions of its pages are"
+DENIED = '{"fault": "forbidden", "operation": "listPages"}'
+
+Project = dict[str, Any]
+Edit = Callable[[Project], Any]
+
+
+def seed(pages: Any) -> dict[str, Any]:
+    return {
+        "organizations": [{"id": "org_acme", "title": "Acme"}],
+        "members": [{**ORG, "id": "usr_ada", "email": "ada@acme.example", "role": "admin"}],
+        "tokens": [{"token": "tok_ada", "member": "usr_ada"}],
+        "spaces": [
+            {**ORG, "id": f"spc_{name}", "title": name.title(), "pages": pages if name == "docs" else []} for name in ("docs", "help")
+        ],
+    }
+
+
+def project() -> Project:
+    adaptive = {"title": "Docs", "visibility": "public", "published": True, "adaptiveContent": {"enabled": True}}
+    open_to_all = {"title": "Help", "visibility": "public", "published": True}
+    return {
+        "version": 1,
+        "project": "acme",
+        "service": {"sandbox": "s.db"},
+        "organizations": {
+            "acme": {
+                "id": "org_acme",
+                "content": [{"space": name, "id": f"spc_{name}", "title": name.title()} for name in ("docs", "help")],
+                "sites": {
+                    "docs": {**adaptive, "structure": [{"space": "docs"}]},
+                    "help": {**open_to_all, "structure": [{"space": "help"}]},
+                },
+            }
+        },
+    }
+
+
+def turned_off(acme: Project) -> None:
+    acme["sites"]["docs"]["adaptiveContent"]["enabled"] = False
+
+
+def shown_elsewhere(acme: Project) -> None:
+    acme["sites"]["help"]["structure"].append({"space": "docs"})
+
+
+def copied_and_shown(acme: Project) -> None:
+    acme["content"].append({"space": "copy", "title": "Copy", "duplicateOf": "docs"})
+    acme["sites"]["help"]["structure"].append({"space": "copy"})
+
+
+def write(cli: Cli, *edits: Edit) -> None:
+    document = project()
+    for edit in edits:
+        edit(document["organizations"]["acme"])
+    cli.write("reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
+
+
+def applied(cli: Cli, pages: Any) -> Cli:
+    cli.write("seed.yaml", yaml.safe_dump(seed(pages)))
+    cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=0)
+    write(cli)
+    cli("apply", "--yes", "--allow-exposure", "**", code=0)
+    return cli
+
+
+def opened(cli: Cli) -> dict[str, list[str]]:
+    """The readers of each exposure of the plan, by everything that they can read by it."""
+    exposures = cli.json("plan")["exposures"]
+    return {" ".join(sorted({exposure["address"], *exposure["reaches"]})): exposure["readers"] for exposure in exposures}
+
+
+@pytest.mark.parametrize("edit", [turned_off, shown_elsewhere, copied_and_shown])
+def test_pages_that_lose_what_hid_them_need_consent(cli: Cli, edit: Edit) -> None:
+    acme = applied(cli, GUARDED)
+    write(acme, edit)
+    exposures = opened(acme)
+    assert [readers for at, readers in exposures.items() if "acme/space/docs" in at] == [[f"anyone{ALL}"]]
+    assert "--allow-exposure acme/s" in acme("apply", "--yes", code=exits.REFUSED).stderr
+    acme("apply", "--yes", "--allow-exposure", "**", code=0)
+    assert acme.json("plan")["summary"]["requests"] == 0
+
+
+@pytest.mark.parametrize("edit", [turned_off, shown_elsewhere, copied_and_shown])
+def test_where_no_page_has_a_condition_that_hides_it_nothing_is_asked(cli: Cli, edit: Edit) -> None:
+    acme = applied(cli, PLAIN)
+    write(acme, edit)
+    assert not {at: readers for at, readers in opened(acme).items() if "acme/space/docs" in at}
+
+
+def test_pages_that_nobody_may_read_may_have_conditions(cli: Cli) -> None:
+    acme = applied(cli, PLAIN)
+    acme("sandbox", "faults", "set", "--db", "s.db", "--rule", DENIED, code=0)
+    write(acme, turned_off)
+    assert opened(acme) == {"acme/site/docs acme/space/docs": [f"anyone{ALL}"]}
+
+
+def test_what_was_turned_off_by_hand_is_an_exposing_change_and_turning_it_on_ends_access(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    sites = json.loads(acme("api", "GET", "/orgs/org_acme/sites", "--sandbox", "s.db", code=0).stdout)["items"]
+    site = next(site["id"] for site in sites if site["title"] == "Docs")
+    acme("api", "PATCH", f"/orgs/org_acme/sites/{site}", "--sandbox", "s.db", "-f", "adaptiveContent[enabled]=false", code=0)
+    drift = acme.json("drift")
+    (group,) = drift["groups"]
+    assert (group["class"], [line["who"] for line in group["readers"]]) == ("exposing", [f"anyone{ALL}"])
+    assert f"Access ends for anyone{ALL}: 1 space (acme/space/docs)." in acme("plan").stdout
+    write(acme, turned_off)
+    assert opened(acme) == {"acme/site/docs acme/space/docs": [f"anyone{ALL}"]}
+
+
+def test_whether_pages_have_conditions_is_asked_only_where_it_matters(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+
+    def asked() -> int:
+        return sum("/content/pages 200" in line for line in acme("plan", "-vv").stderr.splitlines())
+
+    write(acme, lambda acme: acme["sites"]["docs"].update(title="Documents"))
+    assert asked() == 0
+    write(acme, turned_off)
+    assert asked() == 1
