@@ -115,7 +115,7 @@ def _is_elsewhere(draft: Draft, drafts: Mapping[Address, Draft]) -> bool:
     """Whether an object is in another list than its own, and no request of this plan brings it back: what its own belongs to could not be
     read."""
     inside, observed, parent = draft.kind.inside, draft.observed, draft.declared.parent
-    tracked = drafts[parent].binding if parent in drafts else None
+    tracked = drafts[parent].binding if parent is not None and parent in drafts else None
     if inside is None or observed is None or tracked is None or not _exists_here(draft):
         return False
     node = observed.values.get(inside.name)
