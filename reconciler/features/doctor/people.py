@@ -18,6 +18,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.report.findings import Check
 from reconciler.report.words import Level, listed
 from reconciler.resource import Kinds
+from reconciler.text.names import a
 
 NAME: Final = "access"
 REMEDY: Final = "Use the token of an admin where somebody has to sign the review. Without it, these readers are shown as perhaps."
@@ -84,5 +85,7 @@ def _person(kinds: Kinds, actual: Actual, person: Observed) -> Iterator[str]:
         if kinds[reading.kind].audience is not None:
             follows = f"everybody may have been given any {reading.kind} one by one, so that every test fails that a member must not see it"
         else:
-            follows = f"who is in a {reading.kind} is not known: tests of a {reading.kind} fail, and drift does not say who joined or left"
+            follows = (
+                f"who is in {a(reading.kind)} is not known: tests of {a(reading.kind)} fail, and drift does not say who joined or left"
+            )
         yield f"{person.kind}: each {reading.kind} of {name_of(kinds, person)}, an example of all, cannot be listed ({reason}): {follows}"
