@@ -304,7 +304,7 @@ class Answers:
         before = {name: value for name, value in old.seen.items() if name not in writes}
         # A PATCH may have to repeat fields that the YAML does not manage (`always`); what was only repeated is not remembered
         # as sent, or leaving it out of the files would look like a removal.
-        declared = managed(self.desired, step.address, writes)
+        declared = self.desired.managed(step.address, writes)
         binding = replace(old, sent={**old.sent, **kind.stored(declared, id)}, seen={**before, **kind.stored(kept, id)})
         self.bindings[step.address] = binding
         after = {**non_sensitive(kind, writes), **(non_sensitive(kind, self._observed(kind, step.address, raw).values) if raw else {})}
@@ -390,12 +390,6 @@ def altered(address: Address, field: Field, value: Any) -> str:
     return f"{address}: the service keeps {field.name} as {shape}"
 
 
-def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a request that the YAML manages; fields whose values a request only repeats stay unmanaged."""
-    declared = desired.resources.get(address)
-    return {name: value for name, value in writes.items() if declared is None or name in declared.values}
-
-
 def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
     """The binding under its new address, and where it was placed under the new one of that."""
     place = binding.place
@@ -452,7 +446,7 @@ def bound_as(desired: Desired, kind: Kind, address: Address, observed: Observed,
         kind=kind.name,
         id=observed.id,
         origin=origin,
-        sent=kind.stored({**local, **managed(desired, address, writes)}, observed.id),
+        sent=kind.stored({**local, **desired.managed(address, writes)}, observed.id),
         seen=kind.stored({name: observed.values[name] for name in names if observed.values.get(name, UNSET) is not UNSET}, observed.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -34,7 +34,7 @@ from reconciler.state import IntentEnding, Journal
 from reconciler.text.names import a
 
 
-def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
+def take_in(kinds: Kinds, desired: Desired, journal: Journal) -> tuple[str, ...]:
     """Write the outcomes that an earlier run kept, then remove the file. May be interrupted: outcomes already written are skipped."""
     endings = journal.unsaved_endings()
     if not endings:
@@ -46,20 +46,22 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
         # A later run may have tracked the object at another address, or settled the request. What it recorded is newer.
         if intent is None or any(state.addresses.get(binding.key, binding.address) != binding.address for binding in ending.bind):
             continue
-        bind = tuple(_binding_with_values(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
+        bind = tuple(_binding_with_values(kinds, desired, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
         journal.settle([replace(ending, bind=bind)])
         notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
     journal.discard_unsaved_endings()
     return tuple(notes)
 
 
-def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
+def _binding_with_values(kinds: Kinds, desired: Desired, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
     """The binding with the values of the intent; the plan reads the seen values again."""
     if kept.address != intent.address:
         return kept if old is None or old.id != kept.id else old
     if old is None or old.id != kept.id:
         carried = {field.name for field in kinds[intent.kind].sent_by(intent.verb)} if intent.kind in kinds else set()
-        return replace(kept, sent={name: value for name, value in intent.writes.items() if name in carried})
+        return replace(
+            kept, sent={name: value for name, value in desired.managed(intent.address, intent.writes).items() if name in carried}
+        )
     return replace(old, sent={**old.sent, **intent.writes})
 
 
@@ -83,7 +85,7 @@ async def recover(
     An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, every create of
     the same kind in it waits too.
     """
-    notes = take_in(kinds, journal)
+    notes = take_in(kinds, desired, journal)
     intents = journal.open_intents()
     if not intents:
         return notes

@@ -398,6 +398,11 @@ class Desired:
         """What patches of the environment remove, as the files declare it."""
         return {address: resource.declared for address, resource in self.excluded.items()}
 
+    def managed(self, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request that the YAML manages. What a request only repeats, or chooses by itself, stays unmanaged."""
+        declared = self.resources.get(address)
+        return {name: value for name, value in writes.items() if declared is None or name in declared.values}
+
     def list_of(self, address: Address) -> str:
         """The list that controls an address which is no longer declared: other environments may declare what one removes."""
         excluded = self.excluded.get(address)

@@ -62,7 +62,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
                 bindings.pop(address, None)
                 written.pop(address, None)
         elif step.verb != "transfer":
-            kept = kinds[step.kind].stored(simulation.writes(step), simulation.ids[step.address])
+            kept = kinds[step.kind].stored(desired.managed(step.address, simulation.writes(step)), simulation.ids[step.address])
             written.setdefault(step.address, {}).update(kept)
             for _, _, address in step.brings:
                 written.setdefault(address, {})
