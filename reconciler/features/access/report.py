@@ -60,7 +60,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     nothing = SheetLine(Style.DIM, " ", "", "Nothing that has readers was found.")
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
     unasked = f" {UNREAD.format(count(review.unasked, 'person', 'people'))}" if review.unasked else ""
-    remark = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
+    remark: tuple[str, ...] = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
     tables = [_people(review)] if review.about else [_table(review), _counts(review)] if review.rows else []
     if review.examples:
         matrix = [*matrices(review, branches(review.rows))]

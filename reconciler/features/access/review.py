@@ -380,5 +380,5 @@ def _unknown(look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         yield ReaderLine("unknown", "", doubt=UNREAD)
 
 
-def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, str, str]] | None:
+def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, ...]] | None:
     return None if lines is None else frozenset((line.reader, line.level, line.perhaps, line.doubt) for line in lines)
