@@ -74,12 +74,17 @@ def _matrix(table: SheetTable) -> Iterator[str]:
         yield f'<tbody><tr class="group"><th colspan="{len(table.columns)}" scope="rowgroup">{escaped(group.title)}</th></tr>'
         for first, *others in group.rows:
             cells = [
-                f'<td data-of="{escaped(column)}" class="{texts[0].style.value}">{_breakable(texts[0].text)}</td>'
+                f'<td data-of="{escaped(column)}" class="{texts[0].style.value}">{_arrow(texts[0].text)}</td>'
                 for column, texts in zip(table.columns[1:], others, strict=True)
             ]
             yield f'<tr><th scope="row">{_cell(first)}</th>{"".join(cells)}</tr>'
         yield "</tbody>"
     yield "</table>"
+
+
+def _arrow(text: str) -> str:
+    """A mark, in which no line ends inside an arrow."""
+    return escaped(text).replace(escaped("->"), "→")
 
 
 def _cell(texts: Sequence[TableCell]) -> str:

@@ -121,3 +121,11 @@ def test_the_matrix_says_the_same_on_a_desk_and_on_a_phone(acme: Cli, tmp_path: 
                     (mark,) = (text for who, text in shown[f"acme/space/{space}"].items() if f"{name}@" in who)
                     assert mark == expected.get((name, space), "no"), (width, name, space)
     assert re.search(r"<li>No is only said where it is certain\.", page.read_text(encoding="utf-8"))
+
+
+def test_what_was_given_on_a_collection_may_remain_when_nothing_in_it_shows_that_any_more(acme: Cli) -> None:
+    closed = project()
+    node(closed, "plans")["defaultLevel"] = "guest"
+    write(acme, closed)
+    (linus,) = (row for row in rows(acme, "--people") if (row["address"], row["reader"][:5]) == ("acme/collection/people", "linus"))
+    assert (linus["now"], linus["after the plan"]) == ("perhaps", "perhaps")
