@@ -18,6 +18,7 @@ from pathlib import Path
 from reconciler.address import Address
 from reconciler.features.urls.model.ledger import SiteLedger
 from reconciler.features.urls.model.pages import PageUrl
+from reconciler.features.urls.tables.kept import record_urls, url_history
 from reconciler.state import StateScope, Store
 
 SPACE = Address.parse("acme/space/guides")
@@ -51,7 +52,7 @@ def run(store: Store, sites: dict[Address, SiteLedger]) -> tuple[float, int]:
     """Seconds of one run that records these, and how many URLs began or ended."""
     with store.lease(who="benchmark", command="apply") as journal:
         began = time.monotonic()
-        number = journal.record_urls(sites, ())
+        number = record_urls(journal, sites, ())
         taken = time.monotonic() - began
         journal.finish(exit_code=0, summary={})
     return taken, number
@@ -82,7 +83,7 @@ def main() -> None:
             times = []
             for text in known:
                 began = time.monotonic()
-                assert store.url_history(text).records
+                assert url_history(store, text).records
                 times.append(time.monotonic() - began)
             times.sort()
             middle, slow = statistics.median(times) * 1000, times[int(len(times) * 0.99)] * 1000

@@ -62,6 +62,12 @@ def retitled(case: Prepared) -> None:
         file.write_text(text.replace("title: Space 7\n", "title: Another title\n"), encoding="utf-8")
 
 
+def asking(case: Prepared) -> None:
+    """Ask what each member can read."""
+    file = case.folder / "project" / "reconciler.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("service:\n", "service:\n  readPeople: true\n", 1), encoding="utf-8")
+
+
 @contextmanager
 def prepared(shape: str, size: int, service: Serving, *, cache: Path = CACHE) -> Iterator[Prepared]:
     """A fresh copy of the project and its state; what a run leaves beside them is dropped with it."""

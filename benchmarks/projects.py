@@ -105,7 +105,14 @@ def deep(size: int) -> Tree:
     return organization(chains)
 
 
-SHAPES: Final[dict[str, Callable[[int], Tree]]] = {"flat": flat, "mix": mix, "sections": sections, "deep": deep}
+def people(size: int) -> Tree:
+    """Ten members for each space: 2,500 at 2,750 objects."""
+    number = size * 10 // 11
+    roles = {f"p{i}@acme.example": ("read", "edit", "create")[i % 3] for i in range(number)}
+    return organization(folders(size - number, max(1, size // 200)), members={ADMIN: "admin"} | roles)
+
+
+SHAPES: Final[dict[str, Callable[[int], Tree]]] = {"flat": flat, "mix": mix, "sections": sections, "deep": deep, "people": people}
 
 
 def document(organization: Tree) -> Tree:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -67,13 +67,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if not hasattr(config, "workerinput"):  # a worker is told
-        config.option.push = config.option.push or not everything or config.option.markexpr.strip() != ON_A_PUSH
+    chosen = config.option.push or not everything or config.option.markexpr.strip() != ON_A_PUSH
+    config.option.push = getattr(config, "workerinput", {"push": chosen})["push"]
     if getattr(config.option, "dist", "no") == "load":  # a file's tests share what they prepare: most files are run by one worker
         config.option.dist = "worksteal"
     if config.option.markexpr.strip() == "proof":
         os.environ[LONG] = "1"  # before the tests are collected, which read it
     _profile(tries(100, 20))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker reads the words of the command line again, and is told the rest."""
+    node.workerinput["push"] = node.config.option.push
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -92,7 +98,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     terminal, config = session.config.pluginmanager.get_plugin("terminalreporter"), session.config
     if terminal is None or hasattr(config, "workerinput") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS or long():
         return
-    what = "a push: about 25 minutes" if config.option.push else "everyday work: about 6 minutes"
+    what = "a push: about 25 minutes" if config.option.push else "everyday work: about 5 minutes"
     more = "" if config.option.push else f" --push adds {LEFT_OUT}, about 20 minutes; a path runs all that it names."
     terminal.write_line(f"The tests of {what} on two cores.{more}")
 

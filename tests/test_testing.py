@@ -127,3 +127,16 @@ def test_a_run_of_everything_tries_every_tenth_costly_case_every_third_through_t
         *(through[index].nodeid for index in (0, 3, 6)),
     ]  # fmt: skip
     assert all((Path(__file__).parent / folder).is_dir() for folder in THROUGH)
+
+
+def test_a_run_of_a_path_tries_all_that_it_names_also_by_a_worker() -> None:
+    named = Path(__file__).parent / "report" / "test_saved.py"
+
+    def last(*words: str) -> str:
+        words = (sys.executable, "-m", "pytest", "--no-header", *words, str(named))
+        return subprocess.run(words, cwd=named.parents[2], capture_output=True, text=True, timeout=120).stdout.splitlines()[-1]
+
+    number = last("--collect-only").split()[0]
+    assert int(number) >= named.read_text(encoding="utf-8").count("def test_")
+    assert last().startswith(f"{number} passed")
+    assert last("-n", "1").startswith(f"{number} passed")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.apply.evidence import parts
@@ -29,6 +29,8 @@ from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.state import IntentEnding
 from reconciler.text.names import a
+
+ACCEPTED: Final = 202  # somebody was asked, who may still refuse
 
 
 class Expectations:
@@ -224,11 +226,11 @@ class Answers:
     def handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
             return self._on_create(step, kind, intent, writes, answer)
-        if step.verb == "delete":
-            self.bindings.pop(step.address, None)
-            self.expected.note_deleted(kind, str(intent.target))
-            self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
-            return StepResult(step, StepStatus.DONE)
+        if answer.status == ACCEPTED and not answer.body:
+            self.expected.note_in_doubt(kind, str(intent.target), writes)
+            message = f"the service answered {ACCEPTED} and does not say that it is done; the next apply looks"
+            self.group.settle(IntentEnding(intent.id, "failed", f"asked for, not done: {message}"))
+            return StepResult(step, StepStatus.ASKED, message)
         if step.verb == "transfer":
             return self._on_transfer(step, kind, intent, writes, answer)
         other = next(
@@ -243,6 +245,15 @@ class Answers:
             return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._on_update(step, kind, intent, writes, raw)
+
+    def note_deleted(self, step: Step, kind: Kind, id: str) -> dict[Address, Observed]:
+        """Take a delete as done, until a reading shows what it did; returns its object as it was, and what is deleted with it."""
+        bindings = [self.bindings[address] for address in step.takes if address in self.bindings]
+        followers = {binding.address: self.expected.find(*binding.key) for binding in bindings}
+        observed = self.expected.find(kind.name, id) or self._observed(kind, step.address, {"id": id})
+        self.bindings.pop(step.address, None)
+        self.expected.note_deleted(kind, id)
+        return {step.address: observed, **{address: follower for address, follower in followers.items() if follower is not None}}
 
     def _on_transfer(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """Record that the object has another container, and that everything transferred with it has another address."""

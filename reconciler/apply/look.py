@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.address import Address, bare
@@ -35,18 +35,23 @@ async def look(
     soon: int = 0,
     ordered: Collection[Key] = (),
     emptied: Collection[Observed] = (),
+    followers: Collection[Observed] = (),
 ) -> Actual:
     """How these objects are now.
 
     `simulation`: what should exist, from which the length of lists follows. `soon`: how many more objects will be asked for before this
     reading is outdated. `ordered`: objects whose position among their siblings matters too. `emptied`: objects that are read with all their
-    contents. Raises `ServiceError` where the service refuses the token.
+    contents. `followers`: objects that should not exist any more, because one of `objects` does not.
+
+    Raises `ServiceError` where the service refuses the token.
     """
     survey = _ObjectSurvey(reader, simulation, soon)
     wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
-    while wave:
+    await asyncio.gather(*wave)
+    wave = survey.some(survey.unlisted(followers), frozenset())
+    while wave := [*wave, *survey.unseen(objects), *survey.deeper(emptied)]:
         await asyncio.gather(*wave)
-        wave = [*survey.unseen(objects), *survey.deeper(emptied)]
+        wave = []
     return survey.actual()
 
 
@@ -108,8 +113,19 @@ class _ObjectSurvey(Survey):
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """Requests by id for objects that the listing no longer showed: they may be in another location."""
-        lost = [observed for observed in objects if observed.id not in self._objects[observed.kind] and observed.key not in self._absent]
+        removed = self.simulation.removed  # an object that was deleted is in its location, or nowhere
+        lost = [observed for observed in self._unshown(objects) if observed.id not in removed or not self._is_listed(observed)]
         return [task for observed in lost for task in self._by_itself(self.kinds[observed.kind], observed)]
+
+    def unlisted(self, objects: Collection[Observed]) -> list[Observed]:
+        """The objects of which no reading shows whether they exist."""
+        return [observed for observed in self._unshown(objects) if not self._is_listed(observed)]
+
+    def _is_listed(self, observed: Observed) -> bool:
+        return is_listed(self.kinds, self._listed, observed)
+
+    def _unshown(self, objects: Collection[Observed]) -> list[Observed]:
+        return [observed for observed in objects if observed.id not in self._objects[observed.kind] and observed.key not in self._absent]
 
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
         """Requests for everything in an object, one level deep."""
@@ -138,6 +154,8 @@ class _ObjectSurvey(Survey):
 
     def _listing(self, kind: Kind, observed: Observed) -> Listing | None:
         names = self._names(kind, observed)
+        if self._stands(kind, observed) in self.simulation.removed:
+            return None  # the node whose listing showed it does not exist any more
         fitting = [
             reading
             for reading in kind.listings
@@ -155,29 +173,40 @@ class _ObjectSurvey(Survey):
         return self._one(kind, observed.id, self._names(kind, observed))
 
 
+def is_listed(kinds: Kinds, complete: Container[Key], observed: Observed) -> bool:
+    """Whether complete listings have everything of the kind in the location of this object."""
+    kind = kinds[observed.kind]
+    parents = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
+    return any((kind.name, scope) in complete for scope in (observed.within.get(kind.within or ""), *parents))
+
+
 def _pages_of(number: int) -> int:
     return -(-number // PAGE_SIZE) or 1
 
 
-async def read_written(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Actual | None:
-    """Read what was written; None where a request's effect is not known, and where something that should exist was not shown.
+async def read_written(
+    task: Task, answers: Answers, results: Mapping[int, StepResult], deleted: Collection[Observed], followers: Collection[Observed]
+) -> tuple[Actual | None, Actual | None]:
+    """Read what was written and what was `deleted`, with its `followers`: (as if everything had been read, the reading alone).
 
-    Raises `ServiceError` where the service refuses the token.
+    The first is None where a request's effect is not known, and where something that should exist was not shown; the second where nothing
+    was read. Raises `ServiceError` where the service refuses the token.
     """
     # The model is right only as far as every answer was understood. With one request in doubt, everything is read.
     if answers.expected.doubts or any(result.status is StepStatus.IN_DOUBT for result in results.values()):
-        return None
+        return None, None
     steps = [result.step for _, result in sorted(results.items()) if result.status is StepStatus.DONE]
     simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
     objects = {observed.key: observed for step in steps for observed in written.by(step)}
     objects |= {observed.key: observed for observed in written.rearranged()}
-    now = await look(task.writer, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
+    ordered = written.ordered(steps) & objects.keys()
+    now = await look(task.writer, (*objects.values(), *deleted), simulation, ordered=ordered, followers=followers)
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}
     # Something that should exist is not shown: whether it was deleted, moved or is late, only a complete reading tells.
     if any(kind not in failed for kind, _ in missing) or any(_lacking(task.kinds, simulation, now)):
-        return None
-    return _overlaid(simulation.actual(), now, missing)
+        return None, now
+    return _overlaid(simulation.actual(), now, missing), now
 
 
 class _Written:

@@ -34,7 +34,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
-from reconciler.apply.look import look
+from reconciler.apply.look import is_listed, look
 from reconciler.apply.task import Halt, Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
@@ -394,8 +394,8 @@ class Preconditions:
             return StepStatus.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
         # An object that a list did not show completely may have been there all the time, so it counts neither as added nor as removed.
-        added = [key for key in after if key not in before and self._is_completely_listed(self.actual, after[key])]
-        removed = [key for key in before if key not in after and self._is_completely_listed(now, before[key])]
+        added = [key for key in after if key not in before and is_listed(self.kinds, self.actual.complete, after[key])]
+        removed = [key for key in before if key not in after and is_listed(self.kinds, now.complete, before[key])]
         changes = [f"{key[0]} {title(after[key])!r} was added" for key in added]
         changes += [f"{key[0]} {title(before[key])!r} was removed" for key in removed]
         for key, observed in after.items():
@@ -420,12 +420,6 @@ class Preconditions:
                     inside.add(kind.name)
                     ahead.append(kind)
         return frozenset(inside)
-
-    def _is_completely_listed(self, actual: Actual, observed: Observed) -> bool:
-        """Whether a reading showed all objects of the kind in the location of this one."""
-        kind = self.kinds[observed.kind]
-        parents = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
-        return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *parents))
 
     def _verdict(self, step: Step) -> Refusal | None:
         reasons = [self._readers_grew[key] for key in step.gates if key in self._readers_grew]

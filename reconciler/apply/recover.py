@@ -273,11 +273,12 @@ class _Recovery:
             old = self.bindings.get(intent.address)
             bind = (
                 ()
-                if now.observed is None or old is None or old.id != now.observed.id
+                if now.observed is None or intent.verb == "delete" or old is None or old.id != now.observed.id
                 else (updated_binding(kind, old, intent, now.observed),)
             )
             after = {} if now.observed is None else {intent.address: non_sensitive(kind, now.observed.values)}
-            forget = intent.before.takes if intent.verb == "delete" and now.observed is None else ()
+            mine = (intent.address,) if old is not None and old.id == intent.target else ()
+            forget = (*mine, *intent.before.takes) if intent.verb == "delete" else ()
             if intent.verb == "transfer":
                 bind, after = (), {}
             # The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent.

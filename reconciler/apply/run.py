@@ -12,6 +12,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
+from reconciler.apply.deletions import Deletions
 from reconciler.apply.step import Steps
 from reconciler.apply.task import ApplyOptions, Halt, Task
 from reconciler.apply.verify import Verification, verify_writes
@@ -49,7 +50,8 @@ async def apply(
     verification, interrupted = Verification(), options.stop.is_set()
     if run.steps.sent and not interrupted:
         options.listener.looking()
-        verification = await verify_writes(task, run.answers, run.results)
+        verification = await verify_writes(task, run.answers, run.deletions, run.results)
+    run.results |= run.deletions.close(lambda ending: journal.settle([ending]))
     results = tuple(run.results[step.id] for step in plan.steps)
     notes = (*run.answers.notes, *verification.notes)
     stopped = "interrupted" if interrupted else f"stopped: {run.halt.refused}" if run.halt.refused is not None else None
@@ -75,7 +77,8 @@ class ApplyRun:
         self.concurrency = task.writer.concurrency
         self.halt = Halt(task.options.stop, task.options.on_error)
         self.answers = Answers(task)
-        self.steps = Steps(task, self.answers, self.halt)
+        self.deletions = Deletions(self.answers.expected.simulation, task.plan)
+        self.steps = Steps(task, self.answers, self.deletions, self.halt)
         self.results: dict[int, StepResult] = {}
 
     async def all(self) -> None:

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
+from reconciler.apply.deletions import Deletion, Deletions
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task, serious
 from reconciler.client import Answer, RetryClass, joined
@@ -92,9 +93,10 @@ class Held(Exception):
 class Steps:
     """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_SECONDS_MAX`. `sent`: requests."""
 
-    def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
+    def __init__(self, task: Task, answers: Answers, deletions: Deletions, halt: Halt) -> None:
         self.writer, self.kinds, self.group, self.actual, self.answers = task.writer, task.kinds, task.group, task.actual, answers
-        self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
+        self.timeout, self.nonce, self.settle = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce, task.options.settle
+        self.deletions = deletions
         self.sent = 0
         self.ids = answers.ids
         find = answers.expected.find
@@ -182,10 +184,18 @@ class Steps:
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # already deleted, as intended
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
-                return self.answers.handle(step, kind, intent, writes, Answer(404, None, None))
+                return await self._handle(step, kind, intent, writes, Answer(404, None, None))
             self.group.settle(IntentEnding(intent.id, "failed", error.message))
             return StepResult(step, StepStatus.FAILED, error.message, id=error.id)
-        return self.answers.handle(step, kind, intent, writes, answer)
+        return await self._handle(step, kind, intent, writes, answer)
+
+    async def _handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+        """The result of a request that was answered; that of a delete is open until a reading shows what it did."""
+        if step.verb != "delete":
+            return self.answers.handle(step, kind, intent, writes, answer)
+        objects = self.answers.note_deleted(step, kind, str(intent.target))
+        deletion = Deletion(step, intent, objects.pop(step.address), objects, answer.status)
+        return await self.deletions.add(self.writer, deletion, self.group.settle, self.settle)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
         """Send a step's request. A step that needs permission needs it again where its request waited for its turn. Raises `Held`."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers, altered, is_altered, moved_between
+from reconciler.apply.deletions import Deletions
 from reconciler.apply.look import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
@@ -41,8 +42,8 @@ class Verification:
     notes: tuple[str, ...] = ()
 
 
-async def verify_writes(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
-    """Read again and compare; fields that no response showed are recorded as they are read here.
+async def verify_writes(task: Task, answers: Answers, deletions: Deletions, results: Mapping[int, StepResult]) -> Verification:
+    """Read again and compare; fields that no response showed are recorded as they are read here, and deletes that it proves are settled.
 
     A service may show its last state a moment longer. What is still in its state before a write of this run is read again until the settle
     time has passed.
@@ -50,22 +51,26 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
     clock = task.writer.clock
     until, pause = clock.monotonic() + task.options.settle, FIRST_PAUSE
     while True:
-        verification, record = await _compared(task, answers, results)
+        verification, record = await _compared(task, answers, deletions, results)
         left = until - clock.monotonic()
-        if not verification.not_visible or left <= 0 or task.options.stop.is_set():
+        if not (verification.not_visible or deletions.any_shown) or left <= 0 or task.options.stop.is_set():
             record()
             return verification
         await clock.sleep(min(pause, left))
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> tuple[Verification, Callable[[], None]]:
+async def _compared(
+    task: Task, answers: Answers, deletions: Deletions, results: Mapping[int, StepResult]
+) -> tuple[Verification, Callable[[], None]]:
     """What one reading shows, and what records it in the state."""
-    kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
+    kinds, selection, state = task.kinds, task.options.selection, deletions.without(task.journal.state())
     desired = _still_declared(task, results)
     written = _written(results)
     try:
-        actual = await read_written(task, answers, results) if task.options.verify == "written" else None
+        written_only = task.options.verify == "written"
+        actual, now = await read_written(task, answers, results, *deletions.objects()) if written_only else (None, None)
+        await deletions.read(task.writer, now, lambda ending: task.journal.settle([ending]))
         actual = actual if actual is not None else await observe(task.writer, kinds, desired, state)
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)

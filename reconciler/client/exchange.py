@@ -94,7 +94,7 @@ class Exchange:
     def _read(self, response: Response, method: str, hints: Hints) -> AttemptOutcome:
         """The outcome of a 2xx. From here on the request was carried out; what cannot be read is not a failure of it."""
         status = response.status
-        if status in BODILESS:
+        if status in BODILESS or method == "DELETE":  # a reading shows what a delete did, whatever its answer says
             return AttemptOutcome(status, DONE, hints=hints)
         if _encoding(response) not in PLAIN | PACKED:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)

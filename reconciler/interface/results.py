@@ -7,6 +7,7 @@ masked, as in everything that a command prints. Pure.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,7 +50,7 @@ from reconciler.text.names import HERE
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallResult:
+class CallResult(ABC):
     """What a call returned. `str(result)` is the text that the command prints.
 
     Attributes:
@@ -74,11 +75,11 @@ class CallResult:
         style = "width: 100%; height: 32rem; border: 0; resize: vertical"
         return f'<iframe title="{type(self).__name__}" srcdoc="{text}" style="{style}"></iframe>'
 
-    def _document(self) -> Mapping[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _document(self) -> Mapping[str, Any]: ...
 
-    def _sheet(self) -> Sheet:
-        raise NotImplementedError
+    @abstractmethod
+    def _sheet(self) -> Sheet: ...
 
     def _page(self) -> str:
         return html(self._sheet(), created_at=self.made_at.astimezone(HERE))

@@ -109,8 +109,14 @@ class Site(
 
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
-    # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced.
-    type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse", usual="basic")
+    # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced. The service's own choice was
+    # the lowest type once and the highest later, which costs money.
+    type: SiteType = field(
+        "basic, premium, ultimate, …; set when the site is created: basic if it is not written.",
+        on="create",
+        on_change="refuse",
+        default="basic",
+    )
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
         initial="public",

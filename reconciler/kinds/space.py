@@ -95,8 +95,8 @@ class Space(
     # "deleted within the last 7 days": the API reference, "States and transitions".
     restore_days=7,
     published=PublishedField("urls.published"),
-    # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
-    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", condition="condition"),
+    # Pages of the type `document` have a text; one of the type `group` is a heading above others, `link` and `computed` have no path.
+    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", document="document", condition="condition"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(

@@ -399,13 +399,14 @@ class Forecast:
 
 
 class StepStatus(StrEnum):
-    """How a step ended; `stale`: it was not sent, because somebody changed its object meanwhile."""
+    """How a step ended; `stale`: not sent, somebody changed its object meanwhile; `asked`: answered as if done, and not done."""
 
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
     STALE = "stale"
     IN_DOUBT = "in-doubt"
+    ASKED = "asked"
 
 
 @dataclass(frozen=True)
@@ -438,8 +439,7 @@ class Edited:
 class SavedPlanCheck:
     """What the check of a saved plan against a new plan found. `refused`: addresses of the saved one that are not applied, with the reason;
     `new`: addresses that only the new one has. `origin`: who created the file, from which commit, as it says. `same`: whether it was
-    created from the same evaluated configuration.
-    """
+    created from the same evaluated configuration."""
 
     refused: Mapping[str, str]
     new: tuple[str, ...] = ()
@@ -452,8 +452,8 @@ class Outcome:
     """What an apply did: results in the order of the steps' ids, and what the reading afterwards found.
 
     `leftover`: what is still not as declared although nobody else is known to have changed it. `edited`: the drift of this run.
-    `unverified`: what was written and could not be read again. `not_visible`: what was written and is still shown in its previous state.
-    `not_applied`: None where no saved plan was applied. `next_step`: what to do next, where that does not follow from the rest.
+    `unverified`: what was written and could not be read again. `not_visible`: what was written and is shown in its previous state.
+    `not_applied`: None without a saved plan. `next_step`: what to do next, where that does not follow from the rest.
     """
 
     run: str
@@ -472,10 +472,10 @@ class Outcome:
     @property
     def went_through(self) -> bool:
         """Whether every step was done and nothing stopped the run."""
-        return self.stopped is None and all(result.status is StepStatus.DONE for result in self.results)
+        return self.stopped is None and self.count(StepStatus.DONE) == len(self.results)
 
     def count(self, status: StepStatus) -> int:
-        return sum(1 for result in self.results if result.status is status)
+        return [result.status for result in self.results].count(status)
 
     @property
     def actions(self) -> dict[str, int]:
@@ -496,5 +496,5 @@ class Outcome:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What the state records at the end of the run: how many steps ended in which way, and `actions`."""
-        return {**{status.value: self.count(status) for status in StepStatus}, "actions": self.actions}
+        """What the state records of the run: how many steps ended in which way, and `actions`."""
+        return {status.value: self.count(status) for status in StepStatus} | {"actions": self.actions}

@@ -34,11 +34,10 @@ def forecast(kinds: Kinds, desired: Desired, plan: Plan, cost: PlanCost, speed: 
 
 
 def lists_of_written(kinds: Kinds, desired: Desired, steps: Collection[Step]) -> int:
-    """How many lists show everything that these steps write."""
+    """How many lists show everything that these steps write or delete."""
     lists = set()
     for step in steps:
-        written = [(step.kind, step.address)] if step.verb != "delete" else []
-        for name, address in [*written, *((name, child) for name, _, child in step.brings)]:
+        for name, address in [(step.kind, step.address), *((name, child) for name, _, child in step.brings)]:
             inside, declared = kinds[name].inside, desired.resources.get(address)
             by_parent = inside is not None and any(listing.each == inside.to for listing in kinds[name].listings)
             parent = declared.values.get(inside.name, UNSET) if by_parent and inside is not None and declared is not None else UNSET

@@ -19,7 +19,7 @@ from reconciler.plan.containment import Key
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan_to_carry_out
 from reconciler.plan.prove import carried_out
-from reconciler.plan.simulation.simulate import is_ranked
+from reconciler.plan.siblings.order import is_ranked
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 LINEAGE = "as declared"

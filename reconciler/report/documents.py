@@ -166,6 +166,7 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
             "done": outcome.count(StepStatus.DONE),
             "failed": outcome.count(StepStatus.FAILED),
             "skipped": outcome.count(StepStatus.SKIPPED),
+            "asked": outcome.count(StepStatus.ASKED),
             "inDoubt": outcome.count(StepStatus.IN_DOUBT),
             "stale": outcome.count(StepStatus.STALE),
             "requests": outcome.requests,

@@ -26,6 +26,7 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, no
     styles = {
         StepStatus.DONE: Style.CREATE,
         StepStatus.FAILED: Style.DELETE,
+        StepStatus.ASKED: Style.BLOCKED,
         StepStatus.IN_DOUBT: Style.BLOCKED,
         StepStatus.STALE: Style.DRIFT,
         StepStatus.SKIPPED: Style.DIM,
@@ -51,7 +52,7 @@ def _parts(outcome: Outcome) -> Iterator[EntryPart]:
     hindered = Weight.HINDERED
     for result in outcome.results:
         if result.status is not StepStatus.DONE:
-            urgent = result.status in (StepStatus.FAILED, StepStatus.IN_DOUBT)
+            urgent = result.status in (StepStatus.FAILED, StepStatus.ASKED, StepStatus.IN_DOUBT)
             yield EntryPart(title=str(result.step.address), lines=[_ended(result)], weight=Weight.URGENT if urgent else hindered)
     for left in outcome.leftover:
         text = "still different when it was read after the run"

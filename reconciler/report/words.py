@@ -76,6 +76,7 @@ RULES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: 
 # Every way to end but `done`, in the order of summaries.
 ENDINGS: Final = {
     StepStatus.FAILED: ("!", "failed"),
+    StepStatus.ASKED: ("?", "asked for, not done"),
     StepStatus.IN_DOUBT: ("?", "in doubt"),
     StepStatus.STALE: ("≠", "stale"),
     StepStatus.SKIPPED: (".", "skipped"),
@@ -84,6 +85,7 @@ ENDINGS: Final = {
 # A status is its own cause only where the step does not name a better one.
 CAUSES: Final = {
     StepStatus.FAILED: "RC-request-refused",
+    StepStatus.ASKED: "RC-asked-not-done",
     StepStatus.IN_DOUBT: "RC-outcome-unknown",
     StepStatus.STALE: "RC-changed-since-plan",
     StepStatus.SKIPPED: "RC-skipped",

@@ -91,6 +91,8 @@ class Field:
     # the value that the service sets if a create omits the field (request form). Unlike `usual` it is a fact about the request: a new share
     # link is active, which is not a link's usual state, and a copy has the usual language only if its source has
     initial: Any = UNSET
+    # the value that a create sends if the YAML has none, because services differ in what they choose; UNSET if the choice is theirs
+    default: Any = UNSET
 
     # -- how it is read and compared
     # where an answer shows it: a dotted path, or a pure function of the object; "" if under its own name

@@ -115,13 +115,15 @@ class Pages(NamedTuple):
     """The requests that show the pages of one object, read only if a plan changes a URL at which they answer.
 
     `tree`: all of them, those below another in its `pages`. `revision`: the key of an object that names what its pages are: the same
-    revision is the same tree. `heading`: the `type` of a page that has no URL of its own. `condition`: the key of a page with the condition
-    that a visitor must meet to read it and those below it. The links in them: `links` of the kind.
+    revision is the same tree. `heading`: the `type` of a page that has no URL of its own; `document`: the type of one that always has a
+    path and a text, others may have neither. `condition`: the key of a page with the condition that a visitor must meet to read it and
+    those below it. The links in them: `links` of the kind.
     """
 
     tree: str
     revision: str
     heading: str
+    document: str
     condition: str
 
 

@@ -31,7 +31,7 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     undone = [result for result in outcome.results if result.status is not StepStatus.DONE]
     if undone:
         untouched = (
-            not any(outcome.count(status) for status in (StepStatus.DONE, StepStatus.IN_DOUBT, StepStatus.STALE))
+            not any(outcome.count(status) for status in (StepStatus.DONE, StepStatus.ASKED, StepStatus.IN_DOUBT, StepStatus.STALE))
             and not plan.state_update.bind
             and not plan.state_update.forget
             and not plan.state_update.rename

@@ -75,7 +75,7 @@ class Page(Entry):
     title: StrictStr = Field("", description="The title.")
     slug: StrictStr = Field("", description="The last part of its path. Default: made from the title.")
     path: StrictStr = Field("", description="Its path in the space. Default: the slug.")
-    type: StrictStr = Field("document", description="The type of the page.")
+    type: StrictStr = Field("document", description="The type of the page; one of the type `link` or `computed` has no path.")
     description: StrictStr = Field("", description="The description below the title.")
     emoji: StrictStr = Field("", description="An emoji, or its code, such as `1f4d6`.")
     icon: StrictStr = Field("", description="The name of an icon.")

@@ -226,9 +226,9 @@ def test_each_team_of_a_member_is_listed_with_their_role(make: Any) -> None:
 # -- random organizations against a table of the rules --------------------------------------------------------------------------
 
 
-def random_organization(chance: random.Random) -> Document:
+def random_organization(chance: random.Random, *, size: int = 1) -> Document:
     """An organization with nested collections, every sort of level, teams, grants, creators and disabled members."""
-    people = [f"usr_{number}" for number in range(chance.randint(2, 6))]
+    people = [f"usr_{number}" for number in range(size * chance.randint(2, 6))]
     teams = [f"team_{number}" for number in range(chance.randint(0, 3))]
     collections = [f"col_{number}" for number in range(chance.randint(0, 6))]
 
@@ -257,7 +257,7 @@ def random_organization(chance: random.Random) -> Document:
         "tokens": [{"token": ADA, "member": "usr_ada"}],
         "teams": [{"organization": "org_a", "id": id, "members": chance.sample(people, chance.randint(0, len(people)))} for id in teams],
         "collections": [content(id, collections[:number]) for number, id in enumerate(collections)],
-        "spaces": [content(f"spc_{number}", collections) for number in range(chance.randint(1, 8))],
+        "spaces": [content(f"spc_{number}", collections) for number in range(size * chance.randint(1, 8))],
     }  # fmt: skip
 
 

@@ -448,15 +448,14 @@ def access_schema(kinds: Kinds) -> Mapping[str, Schema]:
 
 def _readers() -> list[Schema]:
     """Those who are described by a map of one key."""
-    readers: dict[str, Schema] = {
-        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
-        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
-        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
+    readers: dict[ReaderSort, Schema] = {
+        ReaderSort.LINK: {"description": "Whoever has this share link: its key, or its address.", **TEXT},
+        ReaderSort.CLAIMS: {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
+        ReaderSort.ROLE: {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
+        ReaderSort.MEMBER: {"description": "This person, with all that they were given: their e-mail, or their address.", **TEXT},
+        ReaderSort.TEAM: {"description": "Everybody in this team: its key, or its address.", **TEXT},
     }
-    return [
-        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
-        for name, value in readers.items()
-    ]
+    return [{"type": "object", "properties": {name: readers[name]}, "required": [name], "additionalProperties": False} for name in MAPS]
 
 
 SECTION: Final = ProjectSection("access", read_access, access_schema, judged_access)

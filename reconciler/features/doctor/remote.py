@@ -13,6 +13,7 @@ from reconciler.config import Project
 from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.features.doctor.local import problem
+from reconciler.features.doctor.people import review_readings
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
@@ -111,7 +112,8 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
                 f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}",
             )
         )
-    return [*findings, *await _lister(reader, kinds, project, actual, matches), *_permissions(kinds, project, actual, matches)]
+    findings += [*await _lister(reader, kinds, project, actual, matches), *_permissions(kinds, project, actual, matches)]
+    return [*findings, *await review_readings(reader, kinds, actual, matches)]
 
 
 def _root(kinds: Kinds, root: Declared, state: State, actual: Actual, matches: Matches, reachable: Mapping[str, str]) -> Check:

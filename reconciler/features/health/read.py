@@ -157,7 +157,7 @@ class _Asking:
         if key not in self._trees:
             assert kind.pages is not None
             try:
-                listed = listed_pages(await self._body(kind.pages.tree, observed, {}), kind.pages.heading)
+                listed = listed_pages(await self._body(kind.pages.tree, observed, {}), kind.pages)
                 self._trees[key] = f"{self.inputs.called(key)}: the response is not a tree of pages" if listed is None else listed
             except ServiceError as error:
                 self._trees[key] = self._failed(kind, observed, error)

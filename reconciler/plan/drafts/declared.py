@@ -399,9 +399,10 @@ def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     lacking = without(draft, draft.kind.api["create"])
     if lacking is not None:
         return draft.block(*lacking, id="RC-sent-together")
-    return replace(
-        draft, purpose=Purpose.CREATE, reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft)
-    )
+    defaults = {field.name: field.default for field in kind.sent_by("create") if field.default is not UNSET}
+    draft = replace(draft, wants={**defaults, **{name: want for name, want in draft.wants.items() if want is not UNSET}})
+    reason = "deleted outside Reconciler" if gone else draft.reason
+    return replace(draft, purpose=Purpose.CREATE, reason=reason, differences=_from_nothing(draft))
 
 
 def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:

@@ -74,6 +74,14 @@ def _ranked(row: Sequence[S], ranks: Mapping[Address, int]) -> list[S]:
     return order
 
 
+def is_ranked(kind: Kind, observed: Observed) -> bool:
+    """Whether a listing would show the object among its siblings."""
+    for reading in kind.listings:
+        if reading.ordered:
+            return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
+    return False
+
+
 def last_index(sibling: Sibling, parent: Address | None) -> int | None:
     """Its index below that parent when it was last placed there; None where it never was."""
     place = sibling.binding.place if sibling.binding is not None else None

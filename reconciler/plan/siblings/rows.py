@@ -30,7 +30,7 @@ from reconciler.address import Address
 from reconciler.model import ORDER, Origin, Position
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves, replay
-from reconciler.plan.siblings.order import current_order, last_index
+from reconciler.plan.siblings.order import current_order, is_ranked, last_index
 from reconciler.resource import FieldRole, narrow_kinds
 
 
@@ -91,7 +91,10 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
         siblings = [draft for draft in everyone if not keeps_position(draft)]
         kept = [draft for draft in everyone if keeps_position(draft)]
         movable = {draft.address for draft in siblings if draft.address in members}
-        if movable and len(movable) == len(siblings):
+        if movable and any(_is_unlisted(draft) for draft in everyone):
+            # What the list shows is not known, so nothing in it is moved, and nothing of it is remembered.
+            rows.append(replace(_at_the_end(parent, siblings, movable, sequence, kept), remembered=()))
+        elif movable and len(movable) == len(siblings):
             row = _row(parent, siblings, movable, sequence, kept)
             rows.append(replace(row, remembered=_remembered(row.wanted, kept, parent)) if kept else row)
         elif movable:
@@ -103,9 +106,20 @@ def _lists(drafts: Mapping[Address, Draft]) -> dict[tuple[Address | None, str], 
     """The ordered siblings of each list of the YAML."""
     lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
     for draft in drafts.values():
-        if draft.kind.ordered and not draft.declared.implied:
+        if draft.kind.ordered and not draft.declared.implied and not _is_elsewhere(draft, drafts):
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
     return lists
+
+
+def _is_elsewhere(draft: Draft, drafts: Mapping[Address, Draft]) -> bool:
+    """Whether an object is in another list than its own, and no request of this plan brings it back: what its own belongs to could not be
+    read."""
+    inside, observed, parent = draft.kind.inside, draft.observed, draft.declared.parent
+    tracked = drafts[parent].binding if parent is not None and parent in drafts else None
+    if inside is None or observed is None or tracked is None or not _exists_here(draft):
+        return False
+    node = observed.values.get(inside.name)
+    return isinstance(node, str) and drafts[tracked.address].id is None and node != tracked.id
 
 
 def keeps_position(draft: Draft) -> bool:
@@ -189,12 +203,25 @@ def _partly(
         row = _row(parent, order, movable, sequence, kept, forced)
         if {move.item for move in row.moving()} <= set(movable):
             return replace(row, remembered=_remembered(row.wanted, [*fixed, *kept], parent))
+    row = _at_the_end(parent, siblings, movable, sequence, kept)
+    return replace(row, remembered=_remembered(row.wanted, [*fixed, *kept], parent))
+
+
+def _at_the_end(
+    parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], sequence: Mapping[Address, int], kept: Sequence[Draft]
+) -> SiblingRow:
+    """A row of which nothing is moved that is in the list now; newcomers are added last."""
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = current_order([draft for draft in shown if _exists_here(draft)], parent)
     staying = {draft.address for draft in stay}
     newcomers = [draft for draft in shown if draft.address not in staying and draft.address in movable]
-    row = _row(parent, [*stay, *newcomers], movable, sequence, kept)
-    return replace(row, remembered=_remembered(row.wanted, [*fixed, *kept], parent))
+    return _row(parent, [*stay, *newcomers], {draft.address for draft in newcomers}, sequence, kept)
+
+
+def _is_unlisted(draft: Draft) -> bool:
+    """Whether a listing would show the position of the object among its siblings, and none could be read."""
+    observed = draft.observed
+    return observed is not None and observed.rank is None and _exists_here(draft) and is_ranked(draft.kind, observed)
 
 
 def _remembered(wanted: Sequence[Address], fixed: Sequence[Draft], parent: Address | None) -> tuple[Address, ...]:

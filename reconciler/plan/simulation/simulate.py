@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Observed, Position, Step
 from reconciler.model.codec import Objects, chooser, path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
-from reconciler.plan.siblings.order import Siblings
+from reconciler.plan.siblings.order import Siblings, is_ranked
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
@@ -42,6 +42,7 @@ class Simulation:
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
         self.order = Order(places or {})
         self.born: set[Key] = set()
+        self._guessed: set[Key] = set()  # no listing showed their position, and nothing has placed them since
         self.removed: set[str] = set()
         self._flags = {name: kinds.flags(name) for name in kinds}
         self._content_kinds = {name: content_kinds(kinds, kind) for name, kind in kinds.items()}
@@ -57,6 +58,7 @@ class Simulation:
                 for observed in some.values():
                     if observed.key not in self.order:
                         self.order.append(row_of(kinds[observed.kind], observed), observed.id)
+                        self._guessed.add(observed.key)
 
     # -- questions -------------------------------------------------------------------------------------------------------------------
 
@@ -95,14 +97,15 @@ class Simulation:
         """What the service would show."""
         rank = self.order.ranks()
         shown = {
-            name: {
-                id: replace(observed, rank=rank.get((name, id)) if is_ranked(self.kinds[name], observed) else None)
-                for id, observed in some.items()
-            }
+            name: {id: replace(observed, rank=rank.get((name, id)) if self._is_listed(observed) else None) for id, observed in some.items()}
             for name, some in self.objects.items()
         }
         everything = {(name, id) for name in self.kinds for _, id in self.born}
         return replace(self.first, objects=shown, complete=self.first.complete | everything)
+
+    def _is_listed(self, observed: Observed) -> bool:
+        """Whether a listing shows the position of the object among its siblings."""
+        return is_ranked(self.kinds[observed.kind], observed) and observed.key not in self._guessed
 
     # -- requests of a plan ----------------------------------------------------------------------------------------------------------
 
@@ -251,6 +254,7 @@ class Simulation:
 
     def place(self, kind: Kind, id: str, body: Any = None, address: Address | None = None) -> None:
         """Put an object beside the sibling that the body of a move names."""
+        self._guessed.discard((kind.name, id))
         self.order.remove(kind.name, id)
         row = row_of(kind, self.objects[kind.name][id])
         position = body.get("position", {}) if isinstance(body, Mapping) else {}
@@ -453,14 +457,6 @@ def row_of(kind: Kind, observed: Observed) -> Row:
     """The row that an object belongs to."""
     node = observed.values.get(kind.inside.name) if kind.inside is not None else None
     return kind.name, observed.within.get(kind.within or "", ""), node
-
-
-def is_ranked(kind: Kind, observed: Observed) -> bool:
-    """Whether a listing would show the object among its siblings."""
-    for reading in kind.listings:
-        if reading.ordered:
-            return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
-    return False
 
 
 def _previous(places: Mapping[Address, Position]) -> dict[Address, Address | None]:

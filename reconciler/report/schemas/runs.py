@@ -16,6 +16,7 @@ class ResultsSummaryData(t.Record):
     done: t.Count
     failed: t.Count
     skipped: t.Count
+    asked: NotRequired[t.Count]
     inDoubt: t.Count
     stale: t.Count
     requests: t.Count

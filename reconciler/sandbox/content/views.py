@@ -10,7 +10,7 @@ from urllib.parse import quote
 from reconciler.sandbox.content import revisions
 from reconciler.sandbox.organization.accounts import account
 from reconciler.sandbox.service import RANKS, Caller
-from reconciler.sandbox.sites.structure import slug
+from reconciler.sandbox.sites.structure import PATHLESS, slug
 from reconciler.sandbox.store import Object
 
 LAYOUT = {
@@ -71,7 +71,10 @@ class ContentView:
         title = page["title"] if isinstance(page.get("title"), str) else "Untitled"
         own = page["slug"] if isinstance(page.get("slug"), str) else slug(title)
         path = page["path"] if isinstance(page.get("path"), str) else own
-        answer = {**self._seen(page), "title": title, "slug": own, "path": path, "urls": {"app": f"{self.app}/{quote(path)}"}}
+        answer = {**self._seen(page), "title": title}
+        if page.get("type") in PATHLESS:
+            return {**answer, "urls": {"app": self.app}}
+        answer |= {"slug": own, "path": path, "urls": {"app": f"{self.app}/{quote(path)}"}}
         answer["layout"] = LAYOUT | (page["layout"] if isinstance(page.get("layout"), dict) else {})
         if isinstance(page.get("computed"), dict):
             answer.pop("computedSeed", None)

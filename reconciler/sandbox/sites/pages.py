@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.readers import Shown, is_deleted
-from reconciler.sandbox.sites.structure import slug
+from reconciler.sandbox.sites.structure import PATHLESS, slug
 from reconciler.sandbox.store import Object, Store
 
 
@@ -173,5 +173,5 @@ def _walk(pages: list[Object], depth: int, above: frozenset[str]) -> Iterator[Si
         title = data["title"] if isinstance(data.get("title"), str) else "Untitled"
         own = data["slug"] if isinstance(data.get("slug"), str) else slug(title)
         path = data["path"] if isinstance(data.get("path"), str) else own
-        yield SitePage(data, depth, "" if data.get("type") == "group" else plain(path), conditions)
+        yield SitePage(data, depth, "" if data.get("type") in {"group", *PATHLESS} else plain(path), conditions)
         yield from _walk(data.get("pages") or [], depth + 1, conditions)

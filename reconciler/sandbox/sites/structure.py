@@ -85,6 +85,10 @@ def site_spaces(store: Store, site: str) -> list[Object]:
     return [site_space for at in (None, *(section["id"] for section in sections(store, site))) for site_space in rows.get(at, [])]
 
 
+PATHLESS = frozenset({"link", "computed"})
+"""The types of pages that lead elsewhere or are made from something: they have no path, and nothing is below them."""
+
+
 def slug(title: str) -> str:
     """A path from a title: lower case, hyphens."""
     # an accent is removed and its letter stays; a letter without such a form is lost: "Größe" gives "groe"

@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from reconciler import exits
+from reconciler.features.access.section import MAPS
 from tests.cli.test_progress import AT_ONCE, SLOW, narrated
 from tests.command_line import Cli
+from tests.documents import configuration
 
 ORG: dict[str, Any] = {"organization": "org_acme"}
 PEOPLE = {"ada": "admin", "old": "admin", "vera": "read", "linus": "edit", "grace": "create", "gus": None}
@@ -243,3 +245,10 @@ def test_a_disabled_admin_and_a_guest_do_not_keep_an_organization_alive(acme: Cl
     left["organizations"]["acme"]["members"] = {"ada@acme.example": "edit", f"{name}@acme.example": PEOPLE[name] or "guest"}
     write(acme, left)
     assert "would leave 0 with role admin" in acme("plan").stdout
+
+
+@pytest.mark.parametrize("sort", MAPS)
+def test_the_schema_for_editors_accepts_every_reader_that_the_project_may_name(sort: str) -> None:
+    value = {"claims": {"plan": "pro"}, "role": "guest"}.get(sort, "a-key")
+    project = {"access": [{"as": {sort: value}, "mustNotSee": ["acme/space/open"]}]}
+    assert [error.message for error in configuration().iter_errors(project)] == []

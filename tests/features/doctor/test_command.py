@@ -21,7 +21,7 @@ from reconciler.report.words import Level
 from reconciler.sandbox.seed import seed
 from tests.command_line import Cli
 from tests.documents import valid
-from tests.harness import Org
+from tests.harness import ORGANIZATION, Org
 from tests.proofs import costly
 from tests.sandbox.serving import serving
 
@@ -95,7 +95,7 @@ def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cl
     assert "org_acme 'Acme'" in text(found, "token")
     assert "usr_ada" in text(found, "member")
     assert {one["check"] for one in found} == {
-        "project", "service", "token", "state", "reach", "member", "permissions", "rate limit", "clock", "agents"
+        "project", "service", "token", "state", "reach", "member", "permissions", "access", "rate limit", "clock", "agents"
     }  # fmt: skip
 
 
@@ -205,6 +205,36 @@ def test_a_reading_that_is_forbidden_is_named(tmp_path: Path, segment: str, expe
     assert any(one.check == check and said in one.text for one in found), found
 
 
+@pytest.mark.parametrize(
+    ("segments", "follows"),
+    [(("members",), ["member: not every one can be listed", "every test of a member or a team fails"]),
+     (("teams",), ["team: not every one can be listed", "each team of linus@acme.example", "drift does not say who joined or left"]),
+     (("spaces",), ["each space of linus@acme.example", "a member must not see it"]),
+     (("sites",), ["site: not every one can be listed", "so has what it shows"])],
+)  # fmt: skip
+def test_what_an_access_review_cannot_list_is_a_warning_each_with_what_follows(
+    tmp_path: Path, segments: tuple[str, ...], follows: list[str]
+) -> None:
+    org = Org(tmp_path)
+    org.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Editors", "members": ["usr_linus"]})
+    org.write(PROJECT)
+
+    async def ask() -> list[Check]:
+        async with org.client(Reader, failing=segments) as reader:
+            return await examine(reader, kinds(), org.load(), State("", 0))
+
+    review = [one for one in asyncio.run(ask()) if one.check == "access"]
+    assert {one.level for one in review} == {Level.WARNING}
+    assert [sentence for sentence in follows if not any(sentence in one.text for one in review)] == [], review
+    assert all(one.remedy and one.id for one in review)
+
+
+def test_one_person_is_asked_about_as_an_example_of_all(cli: Cli, served: str) -> None:
+    _, found = checks(cli)
+    assert "a review can list every" in text(found, "access")
+    assert "asked about linus@acme.example" in text(found, "access")
+
+
 def test_permissions_that_the_project_needs_and_the_token_lacks(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_TOKEN"] = "of-linus"
     code, found = checks(cli)
@@ -214,14 +244,14 @@ def test_permissions_that_the_project_needs_and_the_token_lacks(cli: Cli, served
 
 
 def test_a_limit_that_is_nearly_used_up_and_a_clock_that_is_off(cli: Cli, served: str) -> None:
-    rule = '{"fault": "rate-limit", "limit": 40, "window": 600}'
+    rule = '{"fault": "rate-limit", "limit": 64, "window": 600}'
     assert cli("sandbox", "faults", "set", "--db", "served.db", "--rule", rule).exit_code == 0
     assert cli("sandbox", "clock", "--db", "served.db", "--now", "2199-01-01T00:00:00Z").exit_code == 0  # in one window
     code, found = checks(cli)
     assert (code, bad(found)) == (0, [("clock", "warning")])
     assert "ahead of this machine's" in text(found, "clock")
-    assert re.search(r"\d+ of 40 requests left", text(found, "rate limit"))
-    for _ in range(4):  # six requests each
+    assert re.search(r"\d+ of 64 requests left", text(found, "rate limit"))
+    for _ in range(3):  # eleven or twelve requests each
         checks(cli)
     assert ("rate limit", "warning") in bad(checks(cli)[1])
 

@@ -73,7 +73,7 @@ def test_nothing_that_opens_or_cannot_be_undone_is_a_default(tmp_path: Path) -> 
     _, plan = imported(org, tmp_path / "new")
     assert plan.empty
     document = data(tmp_path / "new")
-    assert document["defaults"]["site"] == {"agentsContext": "excluded"}
+    assert document["defaults"]["site"] == {"type": "basic", "agentsContext": "excluded"}
     assert document["organizations"]["acme"]["sites"]["docs"] == {"title": "Docs", "visibility": "unlisted", "published": True}
 
 

@@ -35,11 +35,20 @@ def page(id: str, path: str, markdown: str = "", *inside: Any) -> dict[str, Any]
     return {"id": f"pag_{id}", "title": id.title(), "path": path, "slug": path.split("/")[-1], "markdown": markdown, "pages": [*inside]}
 
 
+LINK = {"id": "pag_site", "title": "Our site", "type": "link"}
+COMPUTED = {"id": "pag_made", "title": "Reference", "type": "computed"}
+"""Pages without a path, which no test below can see: they have no URL, and the rest is as if they did not exist."""
+
 SPACES = {
     "start": [page("welcome", "welcome", "[Old](/spaces/spc_old/pages/pag_past) and [use it](/spaces/spc_use/pages/pag_install)")],
-    "use": [page("install", "install", "", page("linux", "install/linux")), {**page("head", "head"), "type": "group"}, page("run", "run")],
+    "use": [
+        LINK,
+        page("install", "install", "", page("linux", "install/linux")),
+        {**page("head", "head"), "type": "group", "pages": [COMPUTED]},
+        page("run", "run"),
+    ],
     "old": [page("past", "past", "[Itself](past)"), page("gone", "gone")],
-    "faq": [page("why", "why", "[Old](/spaces/spc_old)"), page("how", "how", "[Past](/spaces/spc_old/pages/pag_past)")],
+    "faq": [page("why", "why", "[Old](/spaces/spc_old)"), page("how", "how", "[Past](/spaces/spc_old/pages/pag_past)"), COMPUTED],
 }
 
 

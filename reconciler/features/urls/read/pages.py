@@ -19,7 +19,7 @@ from reconciler.features.urls.plan.changes import Trees, needed
 from reconciler.features.work.read import links_of
 from reconciler.model import Actual, Observed
 from reconciler.model.variants import Key, SiteUrls
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kind, Kinds, Pages
 
 KeptTrees = Callable[[Collection[Key]], Mapping[Key, PageTree]]
 """Returns the trees that the state has of these objects, of whichever revision."""
@@ -58,14 +58,13 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
         body = (await reader.get(encode(kind.pages.tree, {"id": bare(id)}))).body
     except ServiceError as error:
         return error.message
-    pages = pages_in(body, kind.pages.heading)
+    pages = pages_in(body, kind.pages)
     return UNREADABLE if pages is None else PageTree(revision_of(kind, observed), pages)
 
 
-def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:
-    """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a page has no id or path. `heading`: the
-    type of pages without a URL."""
-    pages, listed = [], listed_pages(body, heading)
+def pages_in(body: Any, words: Pages) -> tuple[Page, ...] | None:
+    """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a document in it has no id or path."""
+    pages, listed = [], listed_pages(body, words)
     if listed is None:
         return None
     for raw in listed:
@@ -76,9 +75,8 @@ def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:
     return tuple(pages)
 
 
-def listed_pages(body: Any, heading: str) -> list[Mapping[str, Any]] | None:
-    """All pages with a text in an answer, at any depth, in the order of readers; None where it is not a tree of pages. `heading`: the type
-    of pages without a text."""
+def listed_pages(body: Any, words: Pages) -> list[Mapping[str, Any]] | None:
+    """All pages with a text in an answer, at any depth, in the order of readers; None where it is not a tree of pages."""
     pages: list[Mapping[str, Any]] = []
     waiting = _nested(body)
     while waiting:
@@ -86,7 +84,8 @@ def listed_pages(body: Any, heading: str) -> list[Mapping[str, Any]] | None:
         inside = _nested(raw) if isinstance(raw, Mapping) and raw.get("pages") is not None else []
         if not isinstance(raw, Mapping) or inside is None:
             return None
-        pages += [raw] if raw.get("type") != heading else []
+        type = raw.get("type", words.document)
+        pages += [raw] if type == words.document or (type != words.heading and raw.get("path") is not None) else []
         waiting += inside
     return None if waiting is None else pages
 
