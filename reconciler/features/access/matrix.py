@@ -15,6 +15,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.access.review import NONE, ReaderLine, Review, ReviewRow
+from reconciler.features.access.verdicts import ADMIN
 from reconciler.plan.audience.people import some
 from reconciler.report.layout import Style
 from reconciler.report.sheet import SheetTable, TableCell, TableGroup
@@ -37,7 +38,7 @@ def access_rows(review: Review) -> Iterator[Sequence[str]]:
     for row in review.examples if review.readers else review.rows:
         lines = [_pairs(row, lambda line: not (people and line.person)), _pairs(people[row.address]) if people else {}]
         if not review.readers and review.about is None:
-            admins = ReaderLine(ADMINS, "admin", reason="admin")
+            admins = ReaderLine(ADMINS, ADMIN, reason=ADMIN)
             lines.append({ADMINS: (None if row.before is None else admins, None if row.after is None else admins)})
         if unread := _unread(review, row):
             lines.append({GIVEN: (unread if row.before is not None else None, unread if row.after is not None else None)})

@@ -70,7 +70,9 @@ class _Today:
     def classes(self) -> Iterator[TestToday]:
         """Who reads more is asked later: what they see beyond those before, and what they do not see and those after do."""
         chain = [self.anyone, self.guest, self.member]
-        for at, (reader, form) in enumerate(zip(chain, ["anyone", {"role": GUEST}, {"role": LEVELS[0]}], strict=True)):
+        for at, (reader, form) in enumerate(
+            zip(chain, ["anyone", {str(ReaderSort.ROLE): GUEST}, {str(ReaderSort.ROLE): LEVELS[0]}], strict=True)
+        ):
             fewer, more = chain[:at], chain[at + 1 :]
             yield TestToday(
                 form,
@@ -83,10 +85,10 @@ class _Today:
         opening = {kind.name for kind in self.kinds.values() if kind.audience is not None and kind.audience.opens is not None}
         links = [address for address in sorted(self.ids) if self.kinds.of(address).name in opening]
         keys = [address.key for address in links]
-        readers: list[tuple[NamedReader, Any]] = [(NamedReader(ReaderSort.CLAIMS), {"claims": {}})]
+        readers: list[tuple[NamedReader, Any]] = [(NamedReader(ReaderSort.CLAIMS), {str(ReaderSort.CLAIMS): {}})]
         for link in links:
             name = link.key if keys.count(link.key) == 1 else str(link)
-            readers.append((NamedReader(ReaderSort.LINK, link=link), {"link": name}))
+            readers.append((NamedReader(ReaderSort.LINK, link=link), {str(ReaderSort.LINK): name}))
         for reader, form in readers:
             yield TestToday(form, [str(key) for key in self.keys if self._sees(reader, key) and not self._sees(self.anyone, key)])
 
@@ -99,7 +101,9 @@ class _Today:
         for key, person, _ in self.sides.before.personal.granted():
             address, root = addresses.get(key), roots.get(person.within.get(self.kinds[person.kind].within or "", ""))
             if address is not None and root is not None:
-                self._add(tests.setdefault(person.key, TestToday({"member": name_of(self.kinds, person)})), person, root, address)
+                self._add(
+                    tests.setdefault(person.key, TestToday({str(ReaderSort.MEMBER): name_of(self.kinds, person)})), person, root, address
+                )
         yield from (tests[key] for key in sorted(tests))
 
     def _add(self, test: TestToday, person: Observed, root: Address, address: Address) -> None:
