@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -22,6 +22,7 @@ from reconciler.report.formats.annotations import code_quality, github, github_f
 from reconciler.report.formats.brief import brief
 from reconciler.report.formats.html import html
 from reconciler.report.formats.markdown import markdown
+from reconciler.report.formats.spreadsheet import spreadsheet
 from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.text.escape import as_json
 from reconciler.text.names import HERE
@@ -68,13 +69,15 @@ def folder(project: Project) -> str:
 @dataclass(frozen=True)
 class Report:
     """One result, for every format. `folder`: the directory of the project, relative to the current one. `page`: its own HTML, where the
-    usual page is not enough. `findings`: for formats of other programs, where the lines of the sheet are none; `junit`: its own cases."""
+    usual page is not enough. `rows`: of a CSV file, where there is one. `findings`: for formats of other programs, where the lines of the
+    sheet are none; `junit`: its own cases."""
 
     document: Mapping[str, Any]
     sheet: Callable[[], Sheet]
     created_at: datetime
     folder: str = ""
     page: Callable[[], str] | None = None
+    rows: Callable[[], Iterable[Sequence[str]]] | None = None
     findings: Sequence[Finding] | None = None
     junit: Callable[[], str] | None = None
 
@@ -83,6 +86,8 @@ class Report:
         match name:
             case "json":
                 return as_json(self.document) + "\n"
+            case "csv" if self.rows is not None:
+                return spreadsheet(self.rows())
             case "brief":
                 return brief(self.sheet())
             case "markdown":
@@ -104,7 +109,7 @@ class Report:
         """Print it in the format `name`; `text` is that of a screen."""
         if name == "json":
             screen.document(self.document)
-        elif name in FORMATS:
+        elif name in (*FORMATS, "csv"):
             screen.raw(self.rendered(name))
         else:
             show_sheet(screen, self.sheet())

@@ -180,11 +180,12 @@ class TableGroup:
 
 @dataclass(frozen=True)
 class SheetTable:
-    """Rows in columns."""
+    """Rows in columns. `matrix`: many short columns, for formats with room for them."""
 
     title: str
     columns: Sequence[str]
     groups: Sequence[TableGroup]
+    matrix: bool = False
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
         # That nothing serious happens is visible in a short report.
         if not (is_short and sentence.style is Style.DIM):
             page.line(sentence.text, sentence.style)
-    for shown in sheet.tables:
+    for shown in (shown for shown in sheet.tables if not shown.matrix):
         page.blank()
         page.add(Style.PLAIN, _rows(shown, page.width))
     if entries:

@@ -159,8 +159,15 @@ def chat(text: str) -> str:
     return _CALL.sub(r"\g<0> ", terminal(text))
 
 
+def spreadsheet(text: str) -> str:
+    """One line as a cell, which no spreadsheet takes for a formula; see https://owasp.org/www-community/attacks/CSV_Injection."""
+    plain = terminal(text)
+    return f"'{plain}" if plain.lstrip()[:1] in tuple("=+-@") else plain
+
+
 PLACES: Final[Mapping[str, Callable[[str], str]]] = {
     "terminal": terminal, "log": log, "xml": xml, "html": html, "uri": uri, "mermaid": mermaid, "dot": dot, "github": github,
     "github_property": github_property, "markdown": markdown, "commit": commit, "chat": chat,
+    "spreadsheet": spreadsheet,
 }  # fmt: skip
 """What each place needs, by its name. A text of strangers goes through exactly that of the place where it is printed."""

@@ -1,4 +1,4 @@
-"""Make the pictures of pages in docs/pictures: `python -m tests.docs.pictures`; then look.
+"""Make the pictures of pages in docs/pictures: `python -m tests.docs.pictures [NAME…]`; then look.
 
 Each is a page that the program serves or writes here, in the browser of the tests. Names, ids and times differ each time, so no test
 compares them; one compares the files with `PICTURES`, and their sizes with `SIZE_MAX`.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import runpy
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tests import browser
+from tests.docs.scenes import SIGNED
+from tests.docs.walkthrough import shell
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -98,13 +101,33 @@ def preview(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
         yield chromium.new_context(**{**VIEW, "viewport": {"width": 1100, "height": 960}}), file.as_uri()
 
 
-PICTURES: Final[Mapping[str, Callable[..., Any]]] = {"dashboard": dashboard, "preview": preview, "report": report, "sandbox": sandbox}
+@contextmanager
+def access(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
+    """The access review of the how-to about it, with a plan that opens a space."""
+    with tempfile.TemporaryDirectory() as folder:
+        shell(f"{SIGNED}\nreconciler import . --org org_acme --people --sandbox acme.db", Path(folder))
+        project = Path(folder) / "reconciler.yaml"
+        plans = "title: Plans, defaultLevel: inherit"
+        assert plans in project.read_text(encoding="utf-8")
+        project.write_text(project.read_text(encoding="utf-8").replace(plans, "title: Plans, defaultLevel: read"), encoding="utf-8")
+        shell("reconciler access --people --format html > access.html", Path(folder))
+        yield chromium.new_context(**{**VIEW, "viewport": {"width": 1100, "height": 930}}), (Path(folder) / "access.html").as_uri()
 
 
-def main() -> None:
+PICTURES: Final[Mapping[str, Callable[..., Any]]] = {
+    "access": access,
+    "dashboard": dashboard,
+    "preview": preview,
+    "report": report,
+    "sandbox": sandbox,
+}
+
+
+def main(*names: str) -> None:
+    """Make all of them, or those that are named."""
     FOLDER.mkdir(exist_ok=True)
     with browser.chromium() as chromium:
-        for name, page in PICTURES.items():
+        for name, page in ((name, PICTURES[name]) for name in names or PICTURES):
             with page(chromium) as (context, address):
                 tab = context.new_page()
                 tab.goto(address, wait_until="networkidle")
@@ -114,4 +137,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -39,6 +39,38 @@ NAMED: Final = "sed -i 's/^project: .*/project:"
 SANDBOX: Final = {"RECONCILER_SANDBOX": ".reconciler/acme.db"}
 NO_DOT: Final = {"| dot -Tsvg > acme.svg": "> acme.dot"}
 
+KEEP: Final = "reconciler import acme --org org_acme --people --access-tests"
+KEPT: Final = "reconciler import kept --org org_acme --people --access-tests"
+
+SIGNED: Final = """
+cat > seed.yaml <<'END'
+organizations: [{id: org_acme, title: Acme}]
+members:
+  - {organization: org_acme, id: usr_ada, email: ada@acme.example, role: admin}
+  - {organization: org_acme, id: usr_grace, email: grace@acme.example, role: create}
+  - {organization: org_acme, id: usr_gus, email: gus@acme.example, role: null}
+  - {organization: org_acme, id: usr_linus, email: linus@acme.example, role: edit}
+  - {organization: org_acme, id: usr_rita, email: rita@acme.example, role: edit}
+  - {organization: org_acme, id: usr_vera, email: vera@acme.example, role: read}
+tokens: [{token: tok_ada, member: usr_ada}]
+teams: [{organization: org_acme, id: team_writers, title: Writers, members: [usr_linus]}]
+collections:
+  - {organization: org_acme, id: col_people, title: People, defaultLevel: null, grants: [{team: team_writers, role: comment}]}
+spaces:
+  - {organization: org_acme, id: spc_guides, title: Guides, defaultLevel: inherit}
+  - {organization: org_acme, id: spc_plans, title: Plans, parent: col_people, defaultLevel: inherit}
+  - {organization: org_acme, id: spc_salaries, title: Salaries, defaultLevel: null, grants: [{member: usr_vera, role: admin}]}
+sites:
+  - organization: org_acme
+    id: site_docs
+    title: Docs
+    published: true
+    siteSpaces: [{space: spc_guides}]
+END
+reconciler sandbox seed --db acme.db seed.yaml
+"""
+"""An organization of six people, two of whom were given access one by one."""
+
 REFERENCE: Final = Scene(
     f"{IN_ACME}; cp .reconciler/acme.db sandbox.db; (unset RECONCILER_SANDBOX; {DOCS}); cp -r $EXAMPLES .\n"
     f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/handbook/sandbox.seed.yaml seed.yaml\n"
@@ -85,6 +117,7 @@ REFERENCE: Final = Scene(
         " --into --env staging": " --into",
         " --env production --": " --",
         "team_9f2": "team_writers",
+        KEEP: KEPT,
         "reconciler import acme --org org_acme --split": "reconciler import split --org org_acme --split",
         "reconciler show acme.plan.json": "reconciler plan examples/acme --out acme.plan.json; reconciler show acme.plan.json",
     },
@@ -201,7 +234,9 @@ SCENES: Final[Mapping[str, Scene]] = {
         replaced={"../shared": "shared"},
     ),
     "docs/import.md": Scene(
-        "reconciler init x --sandbox; reconciler apply x --yes; mkdir .reconciler; cp x/.reconciler/sandbox.db .reconciler/acme.db", SANDBOX
+        "reconciler init x --sandbox; reconciler apply x --yes; mkdir .reconciler; cp x/.reconciler/sandbox.db .reconciler/acme.db",
+        SANDBOX,
+        replaced={KEEP: KEPT},
     ),
     "docs/pipelines.md": Scene(
         "reconciler init x --sandbox; reconciler apply x --yes; mkdir .reconciler; cp x/.reconciler/sandbox.db .reconciler/acme.db",
@@ -271,6 +306,7 @@ reconciler api PATCH /orgs/org_acme/sites/$(id acme/site/docs) -f visibility=pub
 reconciler api PATCH /spaces/$(id acme/space/guides) -f 'title=User guides'
 """,
     "docs/how-to/give-temporary-access.md": "reconciler init . --sandbox",
+    "docs/how-to/review-who-can-read-what.md": SIGNED,
     "docs/how-to/revert-commits.md": """
 reconciler init . --sandbox; git init -q; git add -A; git commit -qm docs; reconciler apply --yes
 sed -i 's/title: Guides, dup/title: User guides, dup/; s/^        title: Documentation/&\\n        visibility: unlisted/' reconciler.yaml

@@ -68,6 +68,7 @@ WRITERS = {
     "features/urls/report/ledger.py": {"xml", "terminal"},
     "features/testing/report.py": {"xml"},
     "report/formats/brief.py": {"log", "terminal"},
+    "report/formats/spreadsheet.py": {"spreadsheet"},
     "features/drift/accepted.py": {"commit"},
     "fleet/notices/events.py": {"chat"},
     "features/forges/pipeline/results.py": {"github", "terminal"},

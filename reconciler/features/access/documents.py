@@ -12,6 +12,7 @@ from reconciler.report.schemas.plan import ViolationData
 class ReaderData(t.Record):
     reader: Annotated[t.Text, t.doc("Who, in words; with --as the reader as it was named.")]
     level: Annotated[t.Text, t.doc("What they may do: read, comment, edit, review, create, admin; empty where it is not known.")]
+    perhaps: Annotated[t.Text, t.doc("What they may do more, where that is not known; empty where it is.")]
     path: Annotated[t.Items[t.Text], t.doc("The way to the object, from it to what admits them.")]
     doubt: Annotated[t.Text, t.doc("Why it cannot be decided whether they are a reader; empty where it can.")]
     reason: Annotated[t.Text, t.doc("With --who, why a person can read it: their role, or that they were given access; empty otherwise.")]

@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.access.verdicts import UNREAD, AskedWorld, NeededReadings, ReaderVerdict, Sees, needed
-from reconciler.model import AccessTest, Actual, Demand, Desired, ReaderSort, Severity, Violation
+from reconciler.model import AccessTest, Actual, Declared, Demand, Desired, NamedReader, ReaderSort, Severity, Violation
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.people import GRANTED, PersonalAccess, unasked
@@ -28,8 +28,8 @@ from reconciler.plan.warnings.exposure import path_text
 from reconciler.plan.world import World
 from reconciler.resource import Kinds
 
-Asked = tuple[Demand, Address]
-"""What a test demands, of one resource."""
+Asked = tuple[NamedReader, Address]
+"""A reader, and a resource."""
 
 
 def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool) -> CheckResults:
@@ -40,7 +40,8 @@ def run_access_tests(world: World, ids: Mapping[Address, str], disclosed: Disclo
     kinds, desired, actual = world.kinds, world.desired, world.actual
     if not desired.access:
         return CheckResults()
-    sides = _sides(kinds, desired, actual, ids, disclosed, [pair for test in desired.access for pair in test.asks])
+    asked = [(demand.reader, address) for test in desired.access for demand, address in test.asks]
+    sides = sides_of(kinds, desired.resources, actual, ids, disclosed, asked)
     misses = [miss for test in desired.access for miss in _misses(kinds, sides, test)]
     mended = [miss for miss in misses if miss.when is When.MENDED]
     violations = []
@@ -115,7 +116,7 @@ def unmet(
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:
         return violations, unread
-    sides = _sides(kinds, desired, actual, ids, Disclosure(()), [(demand, address) for _, demand, address in asked])
+    sides = sides_of(kinds, desired.resources, actual, ids, Disclosure(()), [(demand.reader, address) for _, demand, address in asked])
     for test, demand, address in asked:
         look = sides.before if demand.sees else sides.spread_before
         key = (kinds.of(address).name, ids[address])
@@ -246,10 +247,16 @@ class Sides:
     needed: NeededReadings
 
 
-def _sides(
-    kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, asked: Collection[Asked]
+def sides_of(
+    kinds: Kinds,
+    declared: Mapping[Address, Declared],
+    actual: Actual,
+    ids: Mapping[Address, str],
+    disclosed: Disclosure,
+    asked: Collection[Asked],
 ) -> Sides:
-    """The worlds before and after a plan. `ids`: of every address before the plan. `asked`: what to ask about which addresses."""
+    """The worlds before and after a plan. `declared`: the resources of the project. `ids`: of every address before the plan. `asked`: who
+    is asked about which addresses."""
     worlds, now = disclosed.worlds, actual.objects
     before = after = _with_copies(kinds, now, actual.complete, copied(kinds, now))
     called, later = disclosed.called, ids
@@ -260,11 +267,11 @@ def _sides(
     keys = {key for known in (ids, later) for _, address in asked if (key := _key(kinds, known, address)) is not None}
     need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
     looks = [
-        AskedWorld(audiences, known, frozenset(need.unread), PersonalAccess(kinds, some[0], before[0], actual), desired.resources)
+        AskedWorld(audiences, known, frozenset(need.unread), PersonalAccess(kinds, some[0], before[0], actual), declared)
         for some, known in ((before, ids), (after, later))
         for audiences in some
     ]
-    if any(demand.reader.person is not None for demand, _ in asked):
+    if any(reader.person is not None for reader, _ in asked):
         need.questions |= unasked(kinds, actual)
     windows: dict[Key, list[ReaderWindow]] = {}
     for window in disclosed.windows:

@@ -21,17 +21,18 @@ from reconciler.run.stages import Planned
 FORMS: Final = "anyone, agent, link=KEY, role=ROLE, member=E-MAIL, team=KEY or claims=NAME=VALUE[,NAME=VALUE]"
 
 
-def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = None) -> Review:
+def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = None, *, people: bool = False, whole: bool = False) -> Review:
     """Who can read what, found with GET requests. `readers`: only these, as texts such as `role=guest`; all classes of readers where none
-    is given. `about`: one object, with everybody who can read it by name. Raises `UsageError`, for a reader before anything is asked."""
+    is given. `about`: one object, with everybody who can read it by name. `people`: what single people were given is read. `whole`: see
+    `review`. Raises `UsageError`, for a reader before anything is asked."""
     desired = run.project.desired
     named = [_named(text, run.plain, desired) for text in readers]
     run.warn_unseen()
-    if about is not None or any(reader.person is not None for reader in named):
+    if people or about is not None or any(reader.person is not None for reader in named):
         desired = replace(desired, read_people=True)
     planned = run.plan(everything=True, pages=False, desired=desired)
     try:
-        shown = reviewed(planned, named, about)
+        shown = reviewed(planned, named, about, whole=whole)
     except KeyError:
         hint = "reconciler access shows everything that has readers."
         raise UsageError(f"--who {about}: nothing with readers has this address", id="RC-not-tracked", hint=hint) from None
@@ -41,9 +42,9 @@ def access_of(run: Run, readers: Sequence[str] = (), about: Address | None = Non
     return shown
 
 
-def reviewed(planned: Planned, named: Sequence[NamedReader] = (), about: Address | None = None) -> Review:
+def reviewed(planned: Planned, named: Sequence[NamedReader] = (), about: Address | None = None, *, whole: bool = False) -> Review:
     """Who can read what before and after a plan that was made from every list. See `review`."""
-    return review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named, about)
+    return review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, named, about, whole=whole)
 
 
 def _named(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

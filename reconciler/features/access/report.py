@@ -14,6 +14,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.features.access.documents import AccessDocument, ReaderData, ReviewedData
+from reconciler.features.access.matrix import matrices
 from reconciler.features.access.review import ReaderLine, Review, ReviewRow
 from reconciler.model import Severity
 from reconciler.report.documents import record, unknown_data, violation_data
@@ -34,6 +35,8 @@ UNREAD: Final = (
     "So may whoever was given access one by one: that was not read of {}. reconciler access --who ADDRESS reads it, and so does "
     "service.readPeople."
 )
+CERTAIN: Final = "No is only said where it is certain. Perhaps: it could not be read, or cannot be decided."
+TOO_LARGE: Final = "The page has no matrix of so many objects and readers. reconciler access --format csv has a row for each."
 NOTHING: Final = "does not exist"
 SAME: Final = "the same"
 READ: Final = "read"
@@ -57,7 +60,12 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     nothing = SheetLine(Style.DIM, " ", "", "Nothing that has readers was found.")
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
     unasked = f" {UNREAD.format(count(review.unasked, 'person', 'people'))}" if review.unasked else ""
-    remark = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
+    remark: tuple[str, ...] = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
+    tables = [_people(review)] if review.about else [_table(review), _counts(review)] if review.rows else []
+    if review.examples:
+        matrix = [*matrices(review, branches(review.rows))]
+        tables += reversed(matrix)
+        remark += (CERTAIN if matrix else TOO_LARGE,)
     asked = (f"Asked for: {', '.join(review.readers)}.",) if review.readers else ()
     return Sheet(
         "access",
@@ -66,7 +74,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
         summary(review),
         entries or [SheetEntry(review.project, "", [nothing])],
         (*asked, *unread, *remark),
-        tables=[_people(review)] if review.about else [_table(review), _counts(review)] if review.rows else (),
+        tables=tables,
     )
 
 
@@ -87,8 +95,8 @@ def _readable(review: Review) -> Iterator[EntryPart]:
             line = SheetLine(Style.PLAIN, " ", "readers", now)
             yield EntryPart(title=title, lines=[line], weight=Weight.BACKGROUND, kind=row.kind, likeness=(row.kind, now, row.managed))
             continue
-        known = {(line.reader, line.level) for line in row.before or ()}
-        gains = row.before is not None and any((line.reader, line.level) not in known for line in row.after or ())
+        known = {(line.reader, line.may) for line in row.before or ()}
+        gains = row.before is not None and any((line.reader, line.may) not in known for line in row.after or ())
         style, harm = (Style.DELETE, Harm.EXPOSURE) if gains else (Style.UPDATE, None)
         line = SheetLine(style, "~", "readers", f"{now} -> {then}", harm=harm)
         yield EntryPart(title=title, lines=[line], rank=1, kind=row.kind, likeness=(row.kind, now, then, row.managed))
@@ -104,13 +112,13 @@ def _cells(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -
     alike: dict[tuple[str, str, str], list[ReaderLine]] = {}
     for line in lines or ():
         form = line.reader if line.via is None else line.reader.replace(str(line.via), LINK)
-        alike.setdefault((form, line.level, line.doubt), []).append(line)
+        alike.setdefault((form, line.may, line.doubt), []).append(line)
     cells = []
-    for (form, level, doubt), same in alike.items():
+    for (form, may, doubt), same in alike.items():
         links = " or ".join(sorted(link_name(line.via, row) for line in same if line.via is not None))
         paths = dict.fromkeys(f"by {' -> '.join(line.path)}" for line in same if len(line.path) > 1)
         reason = f", {same[0].reason}" if same[0].reason else ""
-        cells.append(TableCell(reader_text(form.replace(LINK, links), level, doubt) + reason, _style(form), tuple(paths)))
+        cells.append(TableCell(reader_text(form.replace(LINK, links), may, doubt) + reason, _style(form), tuple(paths)))
     return cells or [_said(NOTHING if lines is None else nobody(review))]
 
 
@@ -134,9 +142,9 @@ def link_name(via: Address, row: ReviewRow) -> str:
     return via.key if inside else "/".join(via.parts[2::2])
 
 
-def reader_text(reader: str, level: str, doubt: str) -> str:
-    """One reader, with the level if it is more than reading, and with what is uncertain."""
-    shown = f" ({level})" if level not in ("", READ) else ""
+def reader_text(reader: str, may: str, doubt: str) -> str:
+    """One reader, with what they may do if it is more than reading, and with what is uncertain."""
+    shown = f" ({may})" if may not in ("", READ) else ""
     return f"{reader}{shown}" if not doubt else f"perhaps {reader}{shown}: {doubt}"
 
 
@@ -203,7 +211,7 @@ def _people(review: Review) -> SheetTable:
         lines = [side.get(name) for side in sides]
         line = next(line for line in reversed(lines) if line is not None)
         why = [line.reason, *([f"by {' -> '.join(line.path)}"] if len(line.path) > 1 else [])]
-        may = [_said("no") if at is None else TableCell(f"perhaps: {at.doubt}" if at.doubt and not at.level else at.level) for at in lines]
+        may = [_said("no") if at is None else TableCell(f"perhaps: {at.doubt}" if at.doubt and not at.level else at.may) for at in lines]
         return [[TableCell(name, Style.HEAD)], *([cell] for cell in may), [TableCell(", ".join(filter(None, why)))]]
 
     people = dict.fromkeys(name for side in sides for name in side)

@@ -13,11 +13,11 @@ from functools import cached_property, partial
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.features.access.verdicts import ADMIN, GIVEN, AskedWorld, Sees, needed
+from reconciler.features.access.verdicts import ADMIN, GIVEN, UNREAD, AskedWorld, Sees, needed
 from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.people import PersonalAccess, name_of, people_of, role_of
+from reconciler.plan.audience.people import PersonalAccess, PersonalLevel, name_of, people_of, role_of
 from reconciler.plan.audience.readers import Access, Audiences, folded, order
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.matching.match import identify
@@ -33,19 +33,23 @@ from reconciler.resource.risks import (
     LEVELS,
     LINK_HOLDERS,
     MEMBERS,
+    ROLES,
     VISITORS,
 )
 
 # -- The review ----------------------------------------------------------------------------------------------------------------------
 
+NONE: Final = "no"  # what an example of a reader may do with an object that they cannot read
 TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
 ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, EACH_BY_ROLE, *BY_ROLE)
 
 
 @dataclass(frozen=True)
 class ReaderLine:
-    """One reader of an object. `reader`: in words. `level`: what they may do. `path`: from the object to what admits them. `doubt`: why it
-    cannot be decided whether they can read it, "" where it can. `via`: the address in `reader`, None where it has none."""
+    """One reader of an object. `reader`: in words. `level`: what they may do; `perhaps`: what they may do more, "" where that is known.
+    `path`: from the object to what admits them. `doubt`: why it cannot be decided whether they can read it, "" where it can. `via`: the
+    address in `reader`, None where it has none. `reason`: of a person, why they can. `person`: whether it is somebody by name. `unnamed`:
+    whether it is a class of which nobody is an example here, such as those who meet a condition."""
 
     reader: str
     level: str
@@ -53,13 +57,22 @@ class ReaderLine:
     doubt: str = ""
     via: Address | None = None
     reason: str = ""
+    perhaps: str = ""
+    person: bool = False
+    unnamed: bool = False
+
+    @property
+    def may(self) -> str:
+        """`edit`, `read, perhaps admin`; "" where it is not known."""
+        return f"{self.level}, perhaps {self.perhaps}" if self.perhaps else self.level
 
 
 @dataclass(frozen=True)
 class ReviewRow:
     """One object. `before`, `after`: its readers; None where it does not exist. `managed`: it is declared; `tracked`: the state knows it.
 
-    `parent`: the nearest object that contains it and has readers; None where none does.
+    `parent`: the nearest object that contains it and has readers; None where none does. `given`: whether people and teams can be given
+    access to it one by one.
     """
 
     address: Address
@@ -71,6 +84,7 @@ class ReviewRow:
     after: tuple[ReaderLine, ...] | None
     tracked: bool = False
     parent: Address | None = None
+    given: bool = False
 
     @property
     def changed(self) -> bool:
@@ -82,7 +96,8 @@ class ReviewRow:
 class Review:
     """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read.
     `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read.
-    `strangers`: the readers who are named and whom the organization does not have."""
+    `strangers`: the readers who are named and whom the organization does not have. `examples`: the same objects with one reader of each
+    sort, or those that were asked about, and `people` with everybody by name, where that was read; () where nobody wants them."""
 
     project: str
     environment: str | None
@@ -95,6 +110,8 @@ class Review:
     about: Address | None = None
     unasked: int = 0
     strangers: tuple[str, ...] = ()
+    examples: tuple[ReviewRow, ...] = ()
+    people: tuple[ReviewRow, ...] = ()
 
 
 def review(
@@ -105,9 +122,12 @@ def review(
     plan: Plan,
     readers: Sequence[NamedReader] = (),
     about: Address | None = None,
+    *,
+    whole: bool = False,
 ) -> Review:
     """The review of everything that was read. `readers`: the readers to show; all classes of readers where none is given. `about`: of one
-    object, with everybody who can read it by name. Raises `KeyError` where that object was not read."""
+    object, with everybody who can read it by name. `whole`: with `examples` and `people`. Raises `KeyError` where that object was not
+    read."""
     matches = identify(kinds, desired, state, actual)
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
@@ -122,13 +142,17 @@ def review(
     addresses = {**matches.former.state.addresses}
     ids = (*matches.ids.items(), *simulation.ids.items())
     addresses |= {(kinds.of(address).name, id): address for address, id in ids if address in desired.resources}
-    reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers, by_name=about is not None)
+    reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers)
     order = {name: at for at, name in enumerate(kinds)}
-    rows = tuple(sorted(reviewing.rows(), key=lambda row: (order[row.kind], row.address)))
-    if about is not None:
-        rows = tuple(row for row in rows if row.address == about)
-        if not rows:
-            raise KeyError(about)
+
+    def rows_of(lines: _Lines) -> tuple[ReviewRow, ...]:
+        some = tuple(sorted(reviewing.rows(lines), key=lambda row: (order[row.kind], row.address)))
+        return some if about is None else tuple(row for row in some if row.address == about)
+
+    rows = rows_of(reviewing.everybody if about is not None else reviewing.asked if readers else reviewing.classes)
+    if about is not None and not rows:
+        raise KeyError(about)
+    whole = whole and about is None
     names = tuple(map(str, readers))
     admins = [person for person in people_of(kinds, actual.objects) if kinds[person.kind].holds_scarce(person.values)]
     return Review(
@@ -143,12 +167,17 @@ def review(
         about,
         sum(1 for person in people_of(kinds, actual.objects) if _is_unread(kinds, actual, person)),
         tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
+        rows_of(reviewing.examples) if whole else (),
+        rows_of(reviewing.people) if whole and not readers and (actual.personal or actual.personal_failures) else (),
     )
 
 
 def _is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
     """Whether it is not known what a person was given, who may not do everything anyway."""
     return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
+
+
+_Lines = Callable[[AskedWorld, Key], Iterator[ReaderLine]]
 
 
 @dataclass(eq=False)
@@ -158,9 +187,9 @@ class _Reviewing:
     addresses: Mapping[Key, Address]
     declared: frozenset[Address]
     readers: Sequence[NamedReader]
-    by_name: bool = False
 
-    def rows(self) -> Iterator[ReviewRow]:
+    def rows(self, lines: _Lines) -> Iterator[ReviewRow]:
+        """Every object that has readers, with these lines."""
         before, after = (look.audiences for look in self.looks)
         called = caller(self.kinds, self.addresses, after.objects, before.objects)
         for kind in self.kinds.values():
@@ -168,8 +197,8 @@ class _Reviewing:
             if kind.audience is not None:
                 for id in ids:
                     key = (kind.name, id)
-                    first = self._side(self.looks[0], key)
-                    sides = [first, first if after is before else self._side(self.looks[1], key)]
+                    first = _side(lines, self.looks[0], key)
+                    sides = [first, first if after is before else _side(lines, self.looks[1], key)]
                     if sides != [None, None]:
                         new = not before.objects.get(kind.name, {}).get(id)
                         shown = "" if new else bare(id)
@@ -184,6 +213,7 @@ class _Reviewing:
                             after=sides[1],
                             tracked=known is not None,
                             parent=called(above) if above is not None else None,
+                            given=bool(kind.audience.at_top),
                         )
 
     def _parent(self, key: Key) -> Key | None:
@@ -197,9 +227,6 @@ class _Reviewing:
                 seen.add(at)
         return None
 
-    def _side(self, look: AskedWorld, key: Key) -> tuple[ReaderLine, ...] | None:
-        return tuple(self._lines(look, key)) if look.exists(key) else None
-
     def _title(self, key: Key) -> str:
         """The object's title after the plan, or its title before the plan where it is deleted."""
         for look in reversed(self.looks):
@@ -210,22 +237,54 @@ class _Reviewing:
                 return str(written) if written is not None else called if called != bare(observed.id) else ""
         return ""
 
-    def _lines(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
-        if self.by_name:
-            yield from self._people(look, key)
-        elif not self.readers:
-            shown = folded(look.audiences.of(key))
-            for access in sorted(shown, key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
-                yield self._of_access(look, key, access, shown[access])
-            yield from self._given(look, key)
-            if not look.audiences.of(key) and key in look.unread_ways:
-                yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
+    def classes(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """The classes of readers of an object, and who was given another access than they have."""
+        shown = folded(look.audiences.of(key))
+        for access in sorted(shown, key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
+            yield self._of_access(look, key, access, shown[access])
+        yield from self._given(look, key)
+        yield from _unknown(look, key)
+
+    def asked(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """Those of the readers that were asked for who can read an object, or may be able to."""
         for reader in self.readers:
             verdict = look.verdict(reader, key)
             if verdict.sees is not Sees.NO:
-                yield self._line(
-                    look, key, str(reader) if reader.person is None else reader.says, verdict.access, verdict.doubt, reader.link
-                )
+                says = str(reader) if reader.person is None else reader.says
+                line = self._line(look, key, says, verdict.access, verdict.doubt, reader.link)
+                yield replace(line, person=reader.sort is ReaderSort.MEMBER)
+
+    def examples(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """One reader of each sort, whether they can read an object or not; and the classes that none of these is an example of."""
+        for reader in self._sorts:
+            verdict = look.verdict(reader, key)
+            line = self._line(look, key, reader.says, verdict.access, verdict.doubt, reader.link)
+            level = line.level if verdict.sees is not Sees.NO else NONE
+            yield replace(line, level=level, person=reader.sort is ReaderSort.MEMBER)
+        for access in sorted(look.audiences.of(key), key=order):
+            if access.conditions and not self.readers:
+                yield replace(self._of_access(look, key, access, access), unnamed=True)
+
+    @cached_property
+    def _sorts(self) -> Sequence[NamedReader]:
+        """The readers that were asked for, or one of each sort, with the roles that members have and the links that are declared."""
+        if self.readers:
+            return self.readers
+        objects = self.looks[0].audiences.objects
+        roles = {role_of(self.kinds, person) for person in people_of(self.kinds, objects)} - {ADMIN}
+        links = [
+            address
+            for look in self.looks
+            for address in look.ids
+            if (audience := self.kinds.of(address).audience) is not None and audience.opens is not None and address in self.declared
+        ]
+        return [
+            NamedReader(ReaderSort.ANYONE),
+            NamedReader(ReaderSort.CLAIMS),
+            *(NamedReader(ReaderSort.LINK, link=address) for address in dict.fromkeys(links)),
+            NamedReader(ReaderSort.AGENT),
+            *(NamedReader(ReaderSort.ROLE, role=role) for role in ROLES if role in roles),
+        ]
 
     @cached_property
     def given(self) -> Mapping[Key, Sequence[Observed]]:
@@ -242,27 +301,49 @@ class _Reviewing:
             level = look.personal.of(person, key)
             if level.most >= 0:
                 says, doubt = LEVELS[max(level.least, 0)], level.doubt if level.least < 0 else ""
-                yield ReaderLine(name_of(self.kinds, person), says, doubt=doubt, reason=GIVEN)
+                line = ReaderLine(name_of(self.kinds, person), says, doubt=doubt, reason=GIVEN, person=True)
+                yield replace(line, perhaps=_more(level))
 
-    def _people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+    def everybody(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         """Everybody who can read an object, or may be able to, whoever they are first."""
-        assert look.personal is not None
         anybody = (access for access in look.audiences.of(key) if access.who != MEMBERS and access.who not in BY_ROLE)
         for access in sorted(anybody, key=order):
             yield self._of_access(look, key, access, access)
-        for person in sorted(people_of(self.kinds, look.audiences.objects), key=partial(name_of, self.kinds)):
-            name = name_of(self.kinds, person)
-            level = look.personal.of(person, key)
-            if level.most < 0:
-                continue
-            if level.least < 0:
-                yield ReaderLine(name, "", doubt=level.doubt)
-                continue
-            path: tuple[Key, ...] = ()
-            reason = ADMIN if self.kinds[person.kind].holds_scarce(person.values) else GIVEN
-            if level.access is not None and not level.granted:
-                reason, path = f"role {role_of(self.kinds, person)}", look.audiences.path(key, level.access)
-            yield ReaderLine(name, LEVELS[level.least], path_text(self._called(look), path), level.doubt, reason=reason)
+        yield from (line for line in map(partial(self._person, look, key), self._members[self.looks.index(look)]) if line is not None)
+        yield from _unknown(look, key)
+
+    def people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+        """Everybody who can read an object, or may be able to, by name; also those who can as anybody can."""
+        for person in self._members[self.looks.index(look)]:
+            line = self._person(look, key, person)
+            if line is None or line.doubt:
+                verdict = look.of_person(person, key)
+                if verdict.sees is Sees.YES or (line is None and verdict.sees is Sees.UNDECIDED):
+                    reason = verdict.access.who if verdict.access is not None else ""
+                    line = self._line(look, key, name_of(self.kinds, person), verdict.access, verdict.doubt)
+                    line = replace(line, reason=reason, person=True)
+            if line is not None:
+                yield line
+
+    @cached_property
+    def _members(self) -> Sequence[Sequence[Observed]]:
+        """By name, the people before and after the plan."""
+        return [sorted(people_of(self.kinds, look.audiences.objects), key=partial(name_of, self.kinds)) for look in self.looks]
+
+    def _person(self, look: AskedWorld, key: Key, person: Observed) -> ReaderLine | None:
+        """What a person can do as a member; None where nothing."""
+        assert look.personal is not None
+        name, level = name_of(self.kinds, person), look.personal.of(person, key)
+        if level.most < 0:
+            return None
+        if level.least < 0:
+            return ReaderLine(name, "", doubt=level.doubt, person=True)
+        path: tuple[Key, ...] = ()
+        reason = ADMIN if self.kinds[person.kind].holds_scarce(person.values) else GIVEN
+        if level.access is not None and not level.granted:
+            reason, path = f"role {role_of(self.kinds, person)}", look.audiences.path(key, level.access)
+        line = ReaderLine(name, LEVELS[level.least], path_text(self._called(look), path), level.doubt, reason=reason, person=True)
+        return replace(line, perhaps=_more(level))
 
     def _line(
         self, look: AskedWorld, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None
@@ -285,5 +366,19 @@ class _Reviewing:
         return self._line(look, key, text.replace(access.who, f"{access.who} {via}", 1), access, via=via)
 
 
-def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, str, str]] | None:
-    return None if lines is None else frozenset((line.reader, line.level, line.doubt) for line in lines)
+def _side(lines: _Lines, look: AskedWorld, key: Key) -> tuple[ReaderLine, ...] | None:
+    return tuple(lines(look, key)) if look.exists(key) else None
+
+
+def _more(level: PersonalLevel) -> str:
+    return LEVELS[level.most] if level.most > max(level.least, 0) else ""
+
+
+def _unknown(look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
+    """That an object without readers may have some."""
+    if not look.audiences.of(key) and key in look.unread_ways:
+        yield ReaderLine("unknown", "", doubt=UNREAD)
+
+
+def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, ...]] | None:
+    return None if lines is None else frozenset((line.reader, line.level, line.perhaps, line.doubt) for line in lines)

@@ -203,8 +203,8 @@ class AskedWorld:
 
 
 def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
-    """The verdict that shows most; of equal verdicts the first."""
-    return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
+    """The verdict that shows most, and by which they may do most; of equal verdicts the first."""
+    return max(verdicts, key=lambda verdict: (verdict.sees, verdict.access.level if verdict.access is not None else 0), default=NOBODY)
 
 
 ADMINS: Final = "admins"

@@ -58,6 +58,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
 @click.option("--people", is_flag=True, help="Also read who is in each team, and what single people were given: 1 or 2 requests a member.")
+@click.option("--access-tests", is_flag=True, help="Also write who can read what today as tests that keep it; with --people also by name.")
 @shared.reading()
 @shared.service()
 @shared.state()
@@ -75,6 +76,7 @@ def command(
     split: bool,
     member: str | None,
     people: bool,
+    access_tests: bool,
     **parameters: Any,
 ) -> int:
     """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
@@ -86,6 +88,7 @@ def command(
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
       reconciler import acme --org org_acme --split --people
+      reconciler import acme --org org_acme --people --access-tests
       reconciler import acme --into --env staging
     """
     options = Options.of(screen, {**parameters, "project": directory or Path()})
@@ -97,6 +100,9 @@ def command(
         raise UsageError("no project was given", id="RC-missing-argument", hint="Name its directory: reconciler import DIR --into")
     if into and member is not None:
         raise UsageError("--member only applies to a new project", id="RC-options-conflict", hint="Set service.member in reconciler.yaml.")
+    if into and access_tests:
+        hint = "reconciler access shows what is true; write entries of access for what must stay so."
+        raise UsageError("--access-tests only applies to a new project", id="RC-options-conflict", hint=hint)
     limits = SPLIT if split else LIMITS
     project = loaded(screen, options, kinds) if into else None
     with connected(screen, options, project, kinds if into else None) as service:
@@ -116,7 +122,7 @@ def command(
         else:
             owner = _owner(screen, kinds, actual, member)
             with narration.lasting(f"Describing {objects_text(actual)} in YAML"):
-                new = NewFiles(SCHEMA, limits, certificates(directory))
+                new = NewFiles(SCHEMA, limits, certificates(directory), access_tests)
                 settings = _service(service, options, directory, owner) | ({READ_PEOPLE: True} if people else {})
                 imported = project_of(kinds, actual, new, service=settings)
         if dry_run:

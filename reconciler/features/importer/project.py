@@ -14,6 +14,7 @@ from typing import Final
 
 from reconciler.config.keys import TOP
 from reconciler.config.source.includes import INCLUDE
+from reconciler.features.access.today import REASON, tests_of_today
 from reconciler.features.importer.defaults import shared_values
 from reconciler.features.importer.entry import EntryWriter, FreePaths
 from reconciler.features.importer.gather import Gathered, GatheredObject
@@ -125,11 +126,12 @@ class ImportedProject:
 @dataclass(frozen=True)
 class NewFiles:
     """What new files are like. `schema`: where the schema for editors is. `limits`: when they are split. `taken`: paths that none may have,
-    beside those of YAML files."""
+    beside those of YAML files. `access_tests`: whether who can read what today becomes tests."""
 
     schema: str
     limits: FileSizes = LIMITS
     taken: Collection[str] = ()
+    access_tests: bool = False
 
 
 def project(kinds: Kinds, actual: Actual, new: NewFiles, *, service: Mapping[str, object]) -> ImportedProject:
@@ -146,6 +148,8 @@ def project(kinds: Kinds, actual: Actual, new: NewFiles, *, service: Mapping[str
         top.lines.append(EmittedEntry("service", EmittedMap([EmittedEntry(name, value) for name, value in service.items()])))
     if defaults:
         top.lines.append(EmittedEntry("defaults", EmittedMap([EmittedEntry(kind, values) for kind, values in defaults.items()], open=True)))
+    if new.access_tests and (tests := _access_tests(gathered)):
+        top.lines.append(EmittedEntry("access", EmittedList(tests, open=True)))
     schema, limits = new.schema, new.limits
     head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {name}" for name in unseen)]
     files: dict[str, EmittedMap] = {}
@@ -159,6 +163,26 @@ def project(kinds: Kinds, actual: Actual, new: NewFiles, *, service: Mapping[str
     shape = document_shape(kinds, TOP)
     texts = {path: layout(text, shape) for path, text in texts.items()} | writer.certificates
     return ImportedProject(texts, (*unseen, *missing(gathered)), gathered.unwritable)
+
+
+def _access_tests(gathered: Gathered) -> list[EmittedEntry]:
+    """Who can read what today, as tests."""
+    ids = {item.address: item.observed.id for item in gathered.items.values() if item.address is not None}
+    return [
+        EmittedEntry(
+            None,
+            EmittedMap(
+                [
+                    EmittedEntry("as", test.reader),
+                    *([EmittedEntry("sees", test.sees)] if test.sees else []),
+                    *([EmittedEntry("mustNotSee", test.must_not_see)] if test.must_not_see else []),
+                    EmittedEntry("reason", REASON),
+                ],
+                open=True,
+            ),
+        )
+        for test in tests_of_today(gathered.kinds, gathered.actual, ids)
+    ]
 
 
 def _with_roots(top: EmittedMap, entries: Sequence[tuple[GatheredObject, EmittedEntry]]) -> EmittedMap:

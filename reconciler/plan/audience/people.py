@@ -88,7 +88,9 @@ class PersonalAccess:
         access = _by_levels(self.audiences, *self._as_member(person), key)
         ruled = access.level if access is not None else NOTHING
         if key[0] not in listed:
-            most = max((self.of(person, inner).most for inner in self._leaving.get(key, ())), default=ruled)
+            seen = [self.of(person, inner).most for inner in self._leaving.get(key, ())]
+            # What showed it before a plan may leave it to others afterwards: what was given there remains.
+            most = max([ruled, *seen, *([self._answered.of(person, key).most] if self.audiences is not self.first else [])])
             return PersonalLevel(ruled, max(ruled, most), doubt=UNLISTED if ruled < 0 <= most else "", access=access)
         levels = self.actual.personal.get(person.key, {}).get(key[0])
         if self.first.find(key) is not None and levels is None:
@@ -133,6 +135,10 @@ class PersonalAccess:
             )
             self._without[person.key] = frozenset(at for key in unseen for at in self._way(self.first, key))
         return self._without[person.key]
+
+    @cached_property
+    def _answered(self) -> PersonalAccess:
+        return PersonalAccess(self.kinds, self.first, self.first, self.actual)
 
     @cached_property
     def _leaving(self) -> Mapping[Key, Sequence[Key]]:

@@ -53,6 +53,9 @@ def html(sheet: Sheet, *, created_at: datetime) -> str:
 def _table(table: SheetTable) -> Iterator[str]:
     """Rows that are not on the screen are not laid out (`content-visibility`), so ten thousand open at once."""
     yield f"<h2>{escaped(table.title)}</h2>"
+    if table.matrix:
+        yield from _matrix(table)
+        return
     head = f'<div class="row head">{"".join(f"<div>{escaped(column)}</div>" for column in table.columns)}</div>'
     for group in table.groups:
         shown = " open" if group.title and len(group.rows) <= OPEN else ""
@@ -61,6 +64,27 @@ def _table(table: SheetTable) -> Iterator[str]:
         yield f'<{element} class="rows of{len(table.columns)}"{shown}>{title}{head}'
         yield from (f'<div class="row">{"".join(map(_cell, row))}</div>' for row in group.rows)
         yield f"</{element}>"
+
+
+def _matrix(table: SheetTable) -> Iterator[str]:
+    """On a narrow screen each row is a list, so each cell carries the title of its column."""
+    head = "".join(f'<th scope="col"><div>{escaped(column)}</div></th>' for column in table.columns)
+    yield f'<table class="matrix"><thead><tr>{head}</tr></thead>'
+    for group in table.groups:
+        yield f'<tbody><tr class="group"><th colspan="{len(table.columns)}" scope="rowgroup">{escaped(group.title)}</th></tr>'
+        for first, *others in group.rows:
+            cells = [
+                f'<td data-of="{escaped(column)}" class="{texts[0].style.value}">{_arrow(texts[0].text)}</td>'
+                for column, texts in zip(table.columns[1:], others, strict=True)
+            ]
+            yield f'<tr><th scope="row">{_cell(first)}</th>{"".join(cells)}</tr>'
+        yield "</tbody>"
+    yield "</table>"
+
+
+def _arrow(text: str) -> str:
+    """A mark, in which no line ends inside an arrow."""
+    return escaped(text).replace(escaped("->"), "→")
 
 
 def _cell(texts: Sequence[TableCell]) -> str:

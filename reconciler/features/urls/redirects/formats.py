@@ -28,6 +28,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from reconciler.features.urls.model.redirects import Redirect, RedirectFormat
 from reconciler.features.urls.redirects.required import LOOPBACK, Wildcard, ending, quoted_path
+from reconciler.report.formats.spreadsheet import csv_text as csv_rows
 from reconciler.text.urls import containing
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
@@ -126,13 +127,7 @@ def csv_text(redirects: Iterable[Redirect]) -> str:
     rows = (
         [redirect.source, redirect.target or "", "301" if redirect.target is not None else "410", redirect.by] for redirect in redirects
     )
-    return _csv([COLUMNS, *rows])
-
-
-def _csv(rows: Iterable[Sequence[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return csv_rows([COLUMNS, *rows])
 
 
 # -- Cloudflare ------------------------------------------------------------------------------------------------------------------------
@@ -152,7 +147,7 @@ def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wi
         else:
             rows.append([_without_scheme(redirect.source), redirect.target, "301", "TRUE", "FALSE", "FALSE", "FALSE"])
     rows += [[_without_scheme(f"{group.source}/"), f"{group.target}/", "301", "TRUE", "FALSE", "TRUE", "TRUE"] for group in short]
-    return RedirectText(name, _csv(sorted(rows)), left_out)
+    return RedirectText(name, csv_rows(sorted(rows)), left_out)
 
 
 def _without_scheme(url: str) -> str:
