@@ -32,6 +32,7 @@ class Organization:
     levels: dict[Key, str | None]
     grants: dict[tuple[str, Key], str] = field(default_factory=dict)
     disabled: set[str] = field(default_factory=set)
+    public: set[Key] = field(default_factory=set)  # whom everybody can read, which no list of a person says
 
     def may(self, person: str, key: Key) -> str | None:
         """The nearest thing that says something of this person: what they were given there, else the level."""
@@ -52,6 +53,7 @@ class Organization:
         found: dict[str, dict[str, Observed]] = {name: {} for name in KINDS}
         for (kind, id), outer in self.around.items():
             values: dict[str, Any] = {"defaultLevel": self.levels[kind, id], "parent": outer[1] if outer is not None else None}
+            values |= {"visibility": "public"} if (kind, id) in self.public else {}
             found[kind][id] = Observed(kind, id, values, {"organization": ORG}, {})
         for name, role in self.people.items():
             known = {"role": role, "email": f"{name}@acme.example", "disabled": name in self.disabled}
@@ -84,7 +86,8 @@ def organization(chance: Random) -> Organization:
     levels = {key: chance.choice(SET) for key in around}
     grants = {(chance.choice([*people]), chance.choice([*around])): chance.choice(LEVELS) for _ in range(chance.randrange(5))}
     disabled = {name for name in people if chance.random() < 0.15}
-    return Organization(people, around, levels, grants, disabled)
+    public = {key for key in spaces if chance.random() < 0.3}
+    return Organization(people, around, levels, grants, disabled, public)
 
 
 def changed(chance: Random, first: Organization) -> Organization:

@@ -176,7 +176,7 @@ def _by_levels(audiences: Audiences, role: str, home: Key, key: Key) -> Access |
     """The class of members by which somebody with a role may do most; None where the levels of objects say nothing of them."""
     mine = [
         access
-        for access in audiences.of(key)
+        for access in audiences.members(key)
         if access.of == home and (access.who == MEMBERS or BY_ROLE.get(access.who) == role) and not access.via
     ]
     return max(mine, key=lambda access: access.level, default=None)

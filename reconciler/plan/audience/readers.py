@@ -7,7 +7,7 @@ named: a kind says in its `audience` which readers its fields admit and whose re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,7 +16,7 @@ from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.conditions import mistake
-from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, BY_ROLE, EACH_BY_ROLE, GUEST, INCLUDES, LEVELS, Audience, Grant
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, BY_ROLE, EACH_BY_ROLE, GUEST, INCLUDES, LEVELS, MEMBERS, Audience, Grant
 
 Objects = Mapping[str, Mapping[str, Observed]]
 
@@ -121,6 +121,7 @@ class Audiences:
         self._showing: dict[Key, list[Key]] = defaultdict(list)
         self._opening: dict[Key, dict[Key, None]] = defaultdict(dict)
         self._readers: dict[Key, frozenset[Access]] = {}
+        self._members: dict[Key, frozenset[Access]] = {}
         # By kind, the field that names a container which may be kept from readers.
         fields = [(kind.name, field) for kind in kinds.values() for field in kind.fields.values() if field.container]
         self._containers = {name: field for name, field in fields if field.to is not None and kinds[field.to].inactive}
@@ -150,14 +151,21 @@ class Audiences:
         """The readers of an object; none where it does not exist."""
         if key not in self._readers:
             self._readers[key] = frozenset()  # a cycle admits nobody
-            self._readers[key] = _widest(access for _, access in self._sources(key))
+            self._readers[key] = _widest(access for _, access in self._sources(key, self.of))
         return self._readers[key]
+
+    def members(self, key: Key) -> frozenset[Access]:
+        """What the levels of objects let members do with an object, also where everybody can read it."""
+        if key not in self._members:
+            self._members[key] = frozenset()  # a cycle admits nobody
+            self._members[key] = _widest(access for _, access in self._sources(key, self.members) if access.who in (MEMBERS, *BY_ROLE))
+        return self._members[key]
 
     def path(self, key: Key, access: Access) -> tuple[Key, ...]:
         """The objects through which readers reach an object, itself first and what admits them last."""
         path, seen = [key], {key}
         while True:
-            source = next((at for at, given in self._sources(path[-1]) if given.includes(access) and at not in seen), None)
+            source = next((at for at, given in self._sources(path[-1], self.of) if given.includes(access) and at not in seen), None)
             if source is None:
                 return tuple(path)
             access = next(
@@ -166,8 +174,9 @@ class Audiences:
             path.append(source)
             seen.add(source)
 
-    def _sources(self, key: Key) -> Iterator[tuple[Key, Access]]:
-        """Every class of readers of an object with its source: the object itself for those that its own fields admit."""
+    def _sources(self, key: Key, of: Callable[[Key], frozenset[Access]]) -> Iterator[tuple[Key, Access]]:
+        """Every class of readers of an object with its source: the object itself for those that its own fields admit. `of`: the readers of
+        another object."""
         observed, kind = self.find(key), self.kinds[key[0]]
         if observed is None or kind.audience is None:
             return
@@ -180,7 +189,7 @@ class Audiences:
                     audience = self.kinds[opener].audience
                     yield key, Access(audience.unread if audience is not None else "", 0, conditional=not self._unconditional(key))
         for source in self.sources_of(key):
-            for access in self.of(source):
+            for access in of(source):
                 yield source, self._passed(access, key, source)
 
     def sources_of(self, key: Key) -> Iterator[Key]:
