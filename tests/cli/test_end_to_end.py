@@ -86,7 +86,7 @@ def test_the_documents_are_those_of_their_schemas(docs: Cli) -> None:
     assert "/v1/orgs/org_acme/sites/{acme/site/docs}/sections" in [step["path"] for step in document["steps"] if "{" in step["path"]]
     done = docs("apply", "p", "--yes", "--format", "json")
     outcome = valid(json.loads(done.stdout), "outcome")
-    assert outcome["summary"] == {"done": 11, "failed": 0, "skipped": 0, "inDoubt": 0, "stale": 0, "requests": 11, "outside": 0}
+    assert outcome["summary"] == {"done": 11, "failed": 0, "skipped": 0, "asked": 0, "inDoubt": 0, "stale": 0, "requests": 11, "outside": 0}
     assert valid(docs.json("plan", "p"), "plan")["changes"] == []
     assert valid(json.loads(docs("apply", "p", "--yes", "--format", "json").stdout), "outcome")["steps"] == []
 

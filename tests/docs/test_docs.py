@@ -179,7 +179,7 @@ def test_every_picture_of_a_page_is_made_by_the_script_is_small_and_has_a_text()
     files = {path.stem: path for path in FOLDER.iterdir()}
     assert set(files) == set(PICTURES), "run: python -m tests.docs.pictures"
     assert [path.name for path in files.values() if path.stat().st_size > SIZE_MAX] == []
-    shown = re.compile(r"!\[([^\]]*)\]\(pictures/(\w+)\.png\)")
+    shown = re.compile(r"!\[([^\]]*)\]\((?:\.\./)?pictures/(\w+)\.png\)")
     texts = {name: text for page in PAGES for text, name in shown.findall(page.read_text(encoding="utf-8"))}
     assert texts.keys() == files.keys()
     assert all(len(text) > 40 for text in texts.values())
