@@ -40,6 +40,22 @@ def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, A
     return replace(state, rules=before.rules), PublishedUrls(kinds, shown).actual()
 
 
+def declared_objects(kinds: Kinds, desired: Desired) -> tuple[Mapping[Address, str], Actual]:
+    """The declared objects, each by itself as it is written, with their ids: enough to say who can read them. What the files do not say has
+    the value of a create."""
+    ids: dict[Address, str] = {}
+    objects = []
+    for address, declared in desired.resources.items():
+        kind, within = kinds[declared.kind], path_ids(kinds, address.container, ids.get)
+        ids[address] = _identity(kind, address, declared, within)
+    for address, declared in desired.resources.items():
+        kind = kinds[declared.kind]
+        silent = {name: field.initial for name, field in kind.fields.items() if field.initial is not UNSET and name not in declared.values}
+        values = {**_values(kind, declared, ids), **silent}
+        objects.append(Observed(kind.name, ids[address], values, path_ids(kinds, address.container, ids.get), {}))
+    return ids, _with(kinds, Actual(), iter(objects))
+
+
 def without_ids(plan: Plan, state: State) -> Plan:
     """The plan as people read it: without the ids that stand for objects here. What no request creates is assumed to exist."""
     keys = {bare(binding.id): address.key for address, binding in state.bindings.items()}

@@ -11,7 +11,8 @@ import yaml
 
 from reconciler.config.project import FileAccess, load_evaluated
 from reconciler.model import Plan
-from reconciler.plan.offline import as_declared
+from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.offline import as_declared, declared_objects
 from reconciler.plan.planner import plan
 from reconciler.run.comparison import comparing_kinds
 from tests.organizations import SMALL, Drawing, below, project, with_readers
@@ -52,6 +53,22 @@ def test_a_project_compared_with_itself_changes_nothing(tmp_path: Path, seed: in
     (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project({"acme": tree}), sort_keys=False), encoding="utf-8")
     found = compared(tmp_path)
     assert (found.steps, found.changes, found.blocked, found.deferred) == ((), (), (), {})
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("seed", spread(range(300), 6))
+def test_who_can_read_what_follows_from_each_object_as_it_is_written(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    tree = identified(with_readers(chance), chance, chance.choice([0, 0.3]))
+    (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project({"acme": tree}), sort_keys=False), encoding="utf-8")
+    kinds = comparing_kinds()
+    desired = load_evaluated(tmp_path, kinds, environ={})[0].desired
+    state, applied = as_declared(kinds, desired, desired)
+    ids, alone = declared_objects(kinds, desired)
+    whole, parts = (Audiences(kinds, actual.objects, complete=actual.complete) for actual in (applied, alone))
+    for address, binding in state.bindings.items():
+        read = whole.of((binding.kind, binding.id)), parts.of((binding.kind, ids[address]))
+        assert sorted(map(str, read[0])) == sorted(map(str, read[1])), address
 
 
 def test_sections_with_ids_in_a_group_beside_others_do_not_move(tmp_path: Path) -> None:

@@ -19,8 +19,11 @@ from reconciler.features.lsp.place import place_at
 from reconciler.features.lsp.service_state import ServiceState
 from reconciler.features.lsp.text import Text
 from reconciler.model import Declared, Source
+from reconciler.plan.audience.disclosure import local_values, with_local
+from reconciler.plan.audience.readers import Audiences, folded, order
+from reconciler.plan.offline import declared_objects
 from reconciler.report.explain import facts_of, words
-from reconciler.report.words import data
+from reconciler.report.words import data, listed
 from reconciler.resource import Kind, Kinds
 from reconciler.text.escape import terminal
 from reconciler.text.names import age
@@ -56,7 +59,7 @@ def hover(
     # In an expression only `brand` of `vars.brand` is a name.
     tried = (occurrences_at(named, name, text, at) for at in (offset, begin, max(begin, end - 1))) if named is not None else ()
     occurrences = next((some for some in tried if some), ())
-    parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, service_state, now)]
+    parts = [part for occurrence in occurrences[:1] for part in _named(language.kinds, project, occurrence, named, service_state, now)]
     file = language.file(name, project.sections.get(name)) if project.has(name) else []
     key = place.key if place.role == "value" else place.word
     beside = {**place.beside, key: place.word if place.role == "value" else ""}
@@ -80,7 +83,12 @@ def _key(language: Language, kind: Kind | None, key: str, doc: str) -> Iterator[
 
 
 def _named(
-    project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, service_state: ServiceStateOf, now: datetime
+    kinds: Kinds,
+    project: CheckedProject,
+    occurrence: Occurrence,
+    named: NamedTexts | None,
+    service_state: ServiceStateOf,
+    now: datetime,
 ) -> Iterator[str]:
     """The resource, variable or secret that is declared or named at a position."""
     if occurrence.sort is NameSort.RESOURCE:
@@ -88,6 +96,7 @@ def _named(
         declared = project.resources.get(address) if address is not None else None
         if declared is not None:
             yield from _declared(project, declared, service_state, now)
+            yield from _readers(kinds, project, declared)
     elif occurrence.sort in (NameSort.VARIABLE, NameSort.SECRET) and named is not None:
         place = next(iter(named.names.definitions(occurrence.sort, occurrence.name)), None)
         at = f", declared at {place.span.source}" if place is not None else ""
@@ -107,6 +116,24 @@ def _declared(project: CheckedProject, declared: Declared, service_state: Servic
         lines += [f"- {_plain(url)}" for url in urls[:URLS_MAX]]
         lines += [f"- {len(urls) - URLS_MAX:,} more URLs"] if len(urls) > URLS_MAX else []
         yield "\n".join(lines)
+
+
+def _readers(kinds: Kinds, project: CheckedProject, declared: Declared) -> Iterator[str]:
+    """Who can read it as far as the files say, and what the access tests demand of it; alike environments once."""
+    told: dict[str, list[str]] = {}
+    for environment, loaded in project.projects.items():
+        desired = loaded.desired
+        if kinds[declared.kind].audience is None or declared.address not in desired.resources:
+            continue
+        ids, actual = declared_objects(kinds, desired)
+        world = Audiences(kinds, with_local(local_values(kinds, desired), ids, actual.objects), complete=actual.complete)
+        readers = dict.fromkeys(str(access) for access in sorted(folded(world.of((declared.kind, ids[declared.address]))), key=order))
+        lines = [f"as declared, it can be read by {_plain(', '.join(readers) or 'admins only')}"]
+        asked = [demand for test in desired.access for demand, address in test.asks if address == declared.address]
+        lines += [f"- {_plain(str(demand.reader))}: {'sees it' if demand.sees else 'must not see it'}" for demand in asked]
+        told.setdefault("\n".join(lines), []).extend([environment] if environment else [])
+    for text, environments in told.items():
+        yield (f"in {_plain(listed(environments, len(environments)))}, " if environments else "") + text
 
 
 def _service_value(

@@ -173,6 +173,13 @@ def test_living_values_are_shown_with_their_age(editor: Editor, acme: Path) -> N
     assert "tracked as" in says
 
 
+def test_who_can_read_something_as_declared_and_what_is_demanded_of_it_is_shown(editor: Editor, acme: Path) -> None:
+    uri = editor.open(acme / "content.yaml")
+    says = hovered(editor, uri, editor.at(uri, "handbook"))
+    assert "as declared, it can be read by members with a role" in says
+    assert "- anyone: must not see it" in says
+
+
 # -- navigation ----------------------------------------------------------------------------------------------------------------------------
 
 
