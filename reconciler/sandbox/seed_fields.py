@@ -454,13 +454,7 @@ def _problems(entry: Path, data: Any, error: ValidationError) -> Iterator[SeedPr
                 yield SeedProblem(tuple(path), f"{name} is not valid: {reason}")
 
 
-WANTED: Final = {
-    "string_type": "text",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "dict_type": "a map",
-}
+WANTED = {"string_type": "text", "bool_type": "true or false", "int_type": "a whole number", "list_type": "a list", "dict_type": "a map"}
 
 
 def _fields(entry: Path, location: tuple[Any, ...]) -> list[str]:
