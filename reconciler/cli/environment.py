@@ -25,12 +25,12 @@ OTHERS: Final = {f"--{row.name}": f"{PREFIX}{row.variable}" for row in ROWS if r
 """Variables that are not named after their option."""
 
 KNOWN: Final = frozenset(row.word for row in ROWS if not row.typed) | {
-    "ADVANCE", "ANSWER_BYTES", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "CONTENT",
-    "COVERAGE", "DATA", "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENDED", "EXPORT", "FAILED", "FAIL_ON", "FOLLOW",
-    "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LIVE", "LOG_FILE", "LOG_FORMAT", "MAX_PAGES", "MEMBER", "METRICS",
-    "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PARALLEL", "PATIENCE", "PEOPLE", "PORT", "PROJECT", "PULL", "QUIET", "REHEARSE",
-    "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SEED", "SEPARATE", "SERVE",
-    "SINCE", "SITE", "SITEMAP", "SPLIT", "STDIO", "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT", "WHO",
+    "ACCESS_TESTS", "ADVANCE", "ANSWER_BYTES", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION",
+    "CONTENT", "COVERAGE", "DATA", "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENDED", "EXPORT", "FAILED", "FAIL_ON",
+    "FOLLOW", "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LIVE", "LOG_FILE", "LOG_FORMAT", "MAX_PAGES", "MEMBER",
+    "METRICS", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PARALLEL", "PATIENCE", "PEOPLE", "PORT", "PROJECT", "PULL", "QUIET",
+    "REHEARSE", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SEED", "SEPARATE",
+    "SERVE", "SINCE", "SITE", "SITEMAP", "SPLIT", "STDIO", "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT", "WHO",
 }  # fmt: skip
 """Every variable of an option, without its prefix: those of the table, and of options that one command has. A test compares them with the
 options of all commands, which are not imported only to warn about a variable."""
