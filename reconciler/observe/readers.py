@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from reconciler.address import bare
-from reconciler.client import encode
+from reconciler.client import Answer, encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
@@ -32,8 +32,11 @@ Key = tuple[str, str]
 """An object: its kind and its id."""
 
 
-async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[Actual], Plan]) -> tuple[Plan, Actual]:
-    """A plan, and the reading on which it is based, including what the plan asks about readers."""
+async def planned(
+    reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[Actual], Plan], pages: dict[str, Answer] | None = None
+) -> tuple[Plan, Actual]:
+    """A plan, and the reading on which it is based, including what the plan asks about readers. `pages`: gets the answers that show pages,
+    by path."""
     asked: set[Key] = set()
     listed: set[Key] = set()
     while True:
@@ -43,11 +46,17 @@ async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[
             return plan, actual
         asked |= questions
         listed |= lists
-        actual = await with_readers(reader, kinds, actual, questions, lists, trees)
+        actual = await with_readers(reader, kinds, actual, questions, lists, trees, pages)
 
 
 async def with_readers(
-    reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = (), trees: Collection[Key] = ()
+    reader: Reader,
+    kinds: Kinds,
+    actual: Actual,
+    questions: Collection[Key],
+    lists: Collection[Key] = (),
+    trees: Collection[Key] = (),
+    pages: dict[str, Answer] | None = None,
 ) -> Actual:
     """The reading, with the sources of access of these objects, these lists, and whether pages of `trees` have conditions of their own.
     What cannot be read is in `unknown`."""
@@ -56,8 +65,8 @@ async def with_readers(
     if asked:
         reader.announce(len(asked), sum(map(len, asked.values())))
     tasks = [*chain.from_iterable(asked.values()), *(task for key in sorted(questions) for task in leading.showing(key))]
-    pages = (leading.guard(key) for key in sorted(trees))
-    await asyncio.gather(*tasks, *pages, *(task for key in sorted(lists) for task in leading.whole(key)))
+    guarding = (leading.guard(key, {} if pages is None else pages) for key in sorted(trees))
+    await asyncio.gather(*tasks, *guarding, *(task for key in sorted(lists) for task in leading.whole(key)))
     await asyncio.gather(*(task for key in sorted(lists) for task in leading.originals(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
         await asyncio.gather(*wave)
@@ -172,17 +181,18 @@ class _Leading(Readings):
         else:
             self._personal_failures[person.key] = f"GET {path} is incomplete"
 
-    async def guard(self, key: Key) -> None:
+    async def guard(self, key: Key, pages: dict[str, Answer]) -> None:
         """Read whether pages of an object have conditions of their own. They may have some where nobody can tell."""
         word = self.kinds[key[0]].pages
         assert word is not None
         try:
-            answer = (await self.reader.get(encode(word.tree, {"id": bare(key[1])}))).body
+            path = encode(word.tree, {"id": bare(key[1])})
+            pages[path] = answer = await self.reader.get(path)
         except ServiceError as error:
             self._failed(error)
             self._guarded[key] = True
             return
-        self._guarded[key] = any(not excludes_nobody(condition) for condition in _conditions(answer, word.condition))
+        self._guarded[key] = any(not excludes_nobody(condition) for condition in _conditions(answer.body, word.condition))
 
     def whole(self, key: Key) -> Iterator[Awaitable[None]]:
         """The list of a kind in one object."""

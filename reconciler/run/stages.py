@@ -189,7 +189,7 @@ async def _with_readers(source: PlanSource, planned: Planned) -> Planned:
     def again(seen: Actual) -> Plan:
         return planned.plan if seen is planned.actual else _decided(replace(planned, actual=seen, known=None)).plan
 
-    plan, actual = await with_lists(source.reader, planned.kinds, planned.actual, again)
+    plan, actual = await with_lists(source.reader, planned.kinds, planned.actual, again, source.links)
     return replace(planned, plan=plan, actual=actual, known=planned.known if actual is planned.actual else None)
 
 

@@ -53,7 +53,8 @@ async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
     reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
     settings = url_settings(desired)
     known = _none if source.rereads else kept_trees(source.state)
-    trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, known)
+    with reader.giving(source.links):  # who can read what may have asked for pages
+        trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, known)
     plan, links = with_urls(planned.plan, trees), planned.feature(LINKS)
     if dead := dead_pages(plan):
         with reader.keeping() as answers:
