@@ -67,8 +67,8 @@ def copied_and_shown(acme: Project) -> None:
     acme["sites"]["help"]["structure"].append({"space": "copy"})
 
 
-def write(cli: Cli, *edits: Edit) -> None:
-    document = project()
+def write(cli: Cli, *edits: Edit, **top: Any) -> None:
+    document = {**project(), **top}
     for edit in edits:
         edit(document["organizations"]["acme"])
     cli.write("reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
@@ -126,13 +126,16 @@ def test_what_was_turned_off_by_hand_is_an_exposing_change_and_turning_it_on_end
     assert opened(acme) == {"acme/site/docs acme/space/docs": [f"anyone{ALL}"]}
 
 
-def test_whether_pages_have_conditions_is_asked_only_where_it_matters(cli: Cli) -> None:
+@pytest.mark.parametrize("top", [{}, {"urls": {"redirects": ["csv"]}}], ids=["alone", "with urls"])
+def test_whether_pages_have_conditions_is_asked_only_where_it_matters_and_once(cli: Cli, top: dict[str, Any]) -> None:
     acme = applied(cli, GUARDED)
+    write(acme, **top)
+    acme("apply", "--yes", code=0)
 
-    def asked() -> int:
-        return sum("/content/pages 200" in line for line in acme("plan", "-vv").stderr.splitlines())
+    def asked(*words: str) -> int:
+        return sum("/spc_docs/content/pages 200" in line for line in acme(*words, "-vv").stderr.splitlines())
 
-    write(acme, lambda acme: acme["sites"]["docs"].update(title="Documents"))
-    assert asked() == 0
-    write(acme, turned_off)
-    assert asked() == 1
+    write(acme, lambda acme: acme["sites"]["docs"].update(title="Documents"), **top)
+    assert asked("plan") == 0
+    write(acme, turned_off, **top)
+    assert asked("plan") == 1

@@ -50,17 +50,21 @@ def _none(keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTre
 async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
     if source.state is None:
         return planned
+    with source.reader.giving(source.links):  # who can read what may have asked for pages
+        return await _with_trees(source, source.state, planned)
+
+
+async def _with_trees(source: PlanSource, state: StoredTables, planned: Planned) -> Planned:
     reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
     settings = url_settings(desired)
-    known = _none if source.rereads else kept_trees(source.state)
-    with reader.giving(source.links):  # who can read what may have asked for pages
-        trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, known)
+    known = _none if source.rereads else kept_trees(state)
+    trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, known)
     plan, links = with_urls(planned.plan, trees), planned.feature(LINKS)
     if dead := dead_pages(plan):
         with reader.keeping() as answers:
             links = await read_links(reader, kinds, actual, dead)
         source.links.update(answers)
-    recorded = kept.recorded_urls(source.state) if settings is not None else planned.feature(RECORDED)
+    recorded = kept.recorded_urls(state) if settings is not None else planned.feature(RECORDED)
     changes, earlier = plan.feature(URLS).changes, settings is not None and settings.earlier
     answering = desired.judges_urls and bool(changes or recorded or earlier)
     if answering:
