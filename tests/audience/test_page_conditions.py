@@ -99,6 +99,15 @@ def test_pages_that_lose_what_hid_them_need_consent(cli: Cli, edit: Edit) -> Non
     assert acme.json("plan")["summary"]["requests"] == 0
 
 
+def test_the_review_says_of_whom_the_conditions_of_pages_are_no_longer_asked(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    write(acme, turned_off)
+    rows = {row["address"]: row for row in acme.json("access")["objects"]}
+    sides = [[line["reader"] for line in rows["acme/space/docs"][side]] for side in ("before", "after")]
+    assert ("anyone" in sides[0], f"anyone{ALL}" in sides[1]) == (True, True)
+    assert rows["acme/space/docs"]["before"] != rows["acme/space/docs"]["after"]
+
+
 @pytest.mark.parametrize("edit", [turned_off, shown_elsewhere, copied_and_shown])
 def test_where_no_page_has_a_condition_that_hides_it_nothing_is_asked(cli: Cli, edit: Edit) -> None:
     acme = applied(cli, PLAIN)

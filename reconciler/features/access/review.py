@@ -131,8 +131,8 @@ def review(
     matches = identify(kinds, desired, state, actual)
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
-    now = Audiences(kinds, actual.objects, complete=actual.complete)
-    sides = (now, Audiences(kinds, then.objects, complete=then.complete) if plan.steps else now)
+    now = Audiences(kinds, actual.objects, complete=actual.complete, guarded=actual.guarded)
+    sides = (now, Audiences(kinds, then.objects, complete=then.complete, guarded=actual.guarded) if plan.steps else now)
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
     looks = (
