@@ -98,7 +98,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     terminal, config = session.config.pluginmanager.get_plugin("terminalreporter"), session.config
     if terminal is None or hasattr(config, "workerinput") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS or long():
         return
-    what = "a push: about 25 minutes" if config.option.push else "everyday work: about 5 minutes"
+    what = "a push: about 25 minutes" if config.option.push else "everyday work: 5 to 8 minutes"
     more = "" if config.option.push else f" --push adds {LEFT_OUT}, about 20 minutes; a path runs all that it names."
     terminal.write_line(f"The tests of {what} on two cores.{more}")
 
