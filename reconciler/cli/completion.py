@@ -19,7 +19,7 @@ from reconciler.config.keys import project_file
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.links import read_file
 from reconciler.state.store import recorded_runs, tracked_addresses
-from reconciler.text.credentials import file_of
+from reconciler.text.backends import file_of
 
 CANDIDATES_MAX: Final = 1000
 STATE: Final = "RECONCILER_STATE"

@@ -28,7 +28,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.files import path_from_here
 from reconciler.run.operation import Limits, Operation, ProjectInputs
 from reconciler.run.supervision import Supervision
-from reconciler.text.credentials import BUCKET, SQLITE
+from reconciler.text.backends import BUCKET, SQLITE
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.plan import OptionsData

@@ -272,7 +272,7 @@ def _given_secrets(argv: Sequence[str]) -> list[str]:
     given = os.environ
     secrets = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in argv if "://" in word]
-    # The test for characters spares most runs the import and the parsing of URLs.
+    # The test for characters spares most runs the parsing of URLs.
     if not any("@" in address or "?" in address for address in addresses):
         return secrets
 

@@ -35,7 +35,7 @@ from reconciler.config.source.problems import Problems, described, empty, items_
 from reconciler.model import Desired, Guards, Source
 from reconciler.model.lint import RULES as LINT_RULES, Ignore
 from reconciler.resource import PRUNE_SCOPES, Kinds
-from reconciler.text.credentials import file_of, url_of
+from reconciler.text.backends import file_of, url_of
 from reconciler.text.names import closest, did_you_mean, one_of
 
 DEFAULT_STATE = ".reconciler/state.db"

@@ -11,7 +11,7 @@ from reconciler.address import Glob
 from reconciler.cli.option_table import ROWS
 from reconciler.errors import UsageError
 from reconciler.run.operation import Limits
-from reconciler.text.credentials import backend_of, file_of, url_of
+from reconciler.text.backends import backend_of, file_of, url_of
 
 
 def limits_of(limits: Limits) -> dict[str, Any]:

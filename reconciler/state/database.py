@@ -17,7 +17,7 @@ from reconciler.state.bucket.objects import Objects
 from reconciler.state.connection import Connection
 from reconciler.state.postgres import open_server
 from reconciler.state.sqlite import open_file
-from reconciler.text.credentials import BUCKET, POSTGRES, SQLITE, Backend, backend_of, forms
+from reconciler.text.backends import BUCKET, POSTGRES, SQLITE, Backend, backend_of, forms
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from reconciler.errors import StateError
 from reconciler.state.connection import SCHEMA, Connection, Pool, PostgresConnection
 from reconciler.state.errors import explaining
 from reconciler.state.tables import migrations
-from reconciler.text.credentials import backend_of, forms
+from reconciler.text.backends import backend_of, forms
 from reconciler.text.install import installing
 from reconciler.text.service_url import is_loopback
 

@@ -26,7 +26,7 @@ from reconciler.state.connection import Connection, Pool, SqliteConnection
 from reconciler.state.errors import READABLE, explaining
 from reconciler.state.hostile import BESIDE, JOURNAL, STEPS_FREE, STEPS_PER_BYTE, STEPS_WRITING, HostileFile, distrusted, names_another
 from reconciler.state.tables import migrations
-from reconciler.text.credentials import file_of, url_of
+from reconciler.text.backends import file_of, url_of
 from reconciler.writing import sync_folder
 
 BUSY_SECONDS: Final = 5.0  # how long to wait for another program's transaction

@@ -40,7 +40,7 @@ from tests.report.made import at, change, outcome, plan, result
 ROOT = Path(__file__).parents[2]
 BARE = "import click\n@click.group()\ndef main(): 'x'\n@main.command()\ndef a(): 'y'\nmain(prog_name='x', args=['--help'])"
 OURS = "from reconciler.assembled import main; main(prog_name='reconciler', args=['--help'])"
-HELP_RATIO = 2.0  # of a bare click program
+HELP_RATIO = 2.3  # of a bare click program: 1.9 on a quiet machine, and an eighth more beside other tests
 
 
 def commands(group: LazyGroup = main, before: str = "reconciler") -> Iterator[tuple[str, click.Command, Lazy]]:

@@ -22,7 +22,7 @@ from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.database import connect
 from reconciler.state.postgres import ServerUrl
 from reconciler.state.sqlite import SqliteFile
-from reconciler.text.credentials import BACKENDS, BUCKET, POSTGRES, SQLITE, backend_of, file_of
+from reconciler.text.backends import BACKENDS, BUCKET, POSTGRES, SQLITE, backend_of, file_of
 from reconciler.text.install import installing
 from tests.state import crash
 from tests.state.conftest import OpenStore

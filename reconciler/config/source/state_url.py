@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.text.credentials import BUCKET, POSTGRES, backend_of, file_of, forms, url_of
+from reconciler.text.backends import BUCKET, POSTGRES, backend_of, file_of, forms, url_of
 from reconciler.text.names import one_of
 
 # libpq reads a password from the query too, in either spelling, and in any case of its letters.

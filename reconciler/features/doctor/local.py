@@ -23,7 +23,7 @@ from reconciler.run.connection import embedded, trust
 from reconciler.run.connection.connecting import BASE_URL, STATE, TOKEN, ConnectedService
 from reconciler.run.connection.unseen import unseen
 from reconciler.run.conventions import conventions
-from reconciler.text.credentials import file_of
+from reconciler.text.backends import file_of
 from reconciler.text.install import installing_extra
 from reconciler.text.names import HERE, clock_time_of
 from reconciler.text.service_url import normalise

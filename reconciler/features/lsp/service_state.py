@@ -11,7 +11,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.model import State
 from reconciler.state.store import last_known
-from reconciler.text.credentials import file_of
+from reconciler.text.backends import file_of
 
 Stamp = tuple[tuple[int, int], ...]
 

@@ -27,7 +27,7 @@ from reconciler.run.voice import Voice
 from reconciler.signals import of_signal
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
 from reconciler.state.postgres import require_verified
-from reconciler.text.credentials import backend_of
+from reconciler.text.backends import backend_of
 from reconciler.text.redact import of_urls
 from reconciler.text.service_url import PORTS, normalise
 

@@ -28,7 +28,7 @@ from reconciler.run.connection.leases import leased
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
-from reconciler.text.credentials import file_of
+from reconciler.text.backends import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"
