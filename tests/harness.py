@@ -156,6 +156,11 @@ class Org:
         with self.store() as store:
             return store.read()
 
+    def lose_state(self) -> None:
+        (self.root / "state.db").unlink()
+        for beside in self.root.glob("state.db?*"):
+            beside.unlink()
+
     def transport(self) -> httpx2.AsyncBaseTransport:
         transport = between(self.service_transport(), recording(self.requests))
         return between(transport, self.way) if self.way else transport

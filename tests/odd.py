@@ -67,7 +67,3 @@ class OddOrg(Org):
             raise httpx2.ReadError("the connection was lost")
         headers = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
         return httpx2.Response(response.status_code, headers=headers, content=self.answer(path, data), request=request)
-
-    def lose_state(self) -> None:
-        for file in self.root.glob("state.db*"):
-            file.unlink()

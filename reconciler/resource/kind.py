@@ -203,6 +203,11 @@ class Kind:
         return next((f for f in self.fields.values() if f.container), None)
 
     @cached_property
+    def tells_apart(self) -> Field | None:
+        """The place that says which of several objects with the same natural key is which; None where the place is a part of that key."""
+        return None if self.inside is None or self.inside.key or not self.keys else self.inside
+
+    @cached_property
     def keys(self) -> tuple[Field, ...]:
         """The fields of the natural identity."""
         return tuple(f for f in self.fields.values() if f.key)

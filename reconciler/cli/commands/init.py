@@ -57,7 +57,8 @@ organizations:
           - {{section: api, title: API, spaces: [api]}}
 """
 
-IGNORED = "/.reconciler/\n"
+IGNORED = "/.reconciler/*\n!/.reconciler/*.schema.json\n"
+"""What git does not keep is the state. Editors need the schemas after a clone too."""
 
 
 @click.command("init", short_help="Create a small project.")

@@ -375,8 +375,8 @@ class Gathered:
     # -- identity ------------------------------------------------------------------------------------------------------------------
 
     def needs_id(self, item: GatheredObject) -> bool:
-        """Whether its natural key does not identify it: there is none, it is copied rather than created, or another object has the same
-        key."""
+        """Whether its natural key does not identify it: there is none, it is copied rather than created, or another object in the same
+        place has the same key."""
         kind = item.kind
         create = kind.api.get("create")
         if kind.needs_id or (create is not None and create.copies is not None):
@@ -406,7 +406,8 @@ def refers_to(field: Field) -> str | None:
 
 
 def _natural(kind: Kind, observed: Observed) -> tuple[str, ...]:
-    return tuple(comparable(field, observed.values.get(field.name, UNSET)) for field in kind.keys)
+    fields = kind.keys if kind.tells_apart is None else (*kind.keys, kind.tells_apart)
+    return tuple(comparable(field, observed.values.get(field.name, UNSET)) for field in fields)
 
 
 def _called(observed: Observed) -> str:

@@ -18,8 +18,11 @@ from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observ
 from reconciler.model.codec import comparable, holder, is_chosen_name, request, title, unresolved_addresses, why_unreadable
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, Matches
-from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.resource import UNSET, Field, Kind, Kinds
 from reconciler.text.names import a, canonical
+
+Name = tuple[Address | str | None, ...]
+"""The container of a resource and its natural key, as services compare them."""
 
 
 def listed(kind: Kind) -> bool:
@@ -49,7 +52,7 @@ class Natural:
         self.kinds, self.state, self.actual, self.known, self.taken, self.projects = kinds, state, actual, known, taken, projects
         # Objects and resources by container and natural key, each built once for a kind: thousands of containers may have the same title.
         self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
-        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
+        self._declared: dict[str, dict[Name, list[Declared]]] = {}
         self._altered_names: dict[str, AlteredNames] = {}
 
     def find(self, kind: Kind, declared: Declared) -> Match:
@@ -145,18 +148,19 @@ class Natural:
 
     def _rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
         """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
+        alike = self._alike(kind, declared)
+        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
+
+    def _alike(self, kind: Kind, declared: Declared) -> list[Declared]:
+        """The resources with its natural key that are neither tracked nor have an id, itself among them."""
         if kind.name not in self._declared:
-            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
+            table: dict[Name, list[Declared]] = defaultdict(list)
             for resource in self.projects.desired.resources.values():
                 tracked = resource.address in self.state.bindings or resource.id is not None
                 if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
-                    table[self._declared_key(kind, resource)].append(resource)
+                    table[_name(kind, resource)].append(resource)
             self._declared[kind.name] = table
-        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
-        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
-
-    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
-        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
+        return self._declared[kind.name].get(_name(kind, declared), [])
 
     # -- what follows --------------------------------------------------------------------------------------------------------------
 
@@ -164,7 +168,7 @@ class Natural:
         self, kind: Kind, declared: Declared, objects: list[Observed], others: list[Observed], binding: Binding | None
     ) -> Match | None:
         """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
-        address = declared.address
+        address, objects = declared.address, self._in_its_place(kind, declared, objects)
         unclear = next((candidate for candidate in objects if candidate.unreadable), None)
         if unclear is not None:
             return Match(unknown=why_unreadable(unclear))
@@ -196,6 +200,22 @@ class Natural:
         if objects and (declared.adopt or declared.implied):
             return Match(id=objects[0].id, adopted=True, recreated=binding.id if binding is not None else None)
         return NOTHING if objects else None
+
+    def _in_its_place(self, kind: Kind, declared: Declared, objects: list[Observed]) -> list[Observed]:
+        """The objects among which it is: those in its place, else those that are not in the place of another resource with the same key."""
+        inside = kind.tells_apart
+        if inside is None or not objects:
+            return objects
+        place = self._place(inside, declared)
+        own = [observed for observed in objects if observed.values.get(inside.name) == place]
+        if own or declared.implied or not declared.adopt:
+            return own or objects
+        others = {self._place(inside, resource) for resource in self._alike(kind, declared)} - {place}
+        return [observed for observed in objects if observed.values.get(inside.name) not in others]
+
+    def _place(self, inside: Field, declared: Declared) -> Any:
+        """The id of the node that a resource is declared in, or its address where it has none yet; None outside of all."""
+        return request(inside, declared.values.get(inside.name), self.known.ids)
 
     def _altered(self, kind: Kind, declared: Declared) -> Match | None:
         """Why nothing is created beside an object that may be the resource under an altered name; None where there is none."""
@@ -293,6 +313,7 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
     """Every declared resource once, the roots first: an object may be in another one than its address says. The order of Desired is kept
     where references allow it; a cycle of references is broken."""
     keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
+    places = _places(kinds, desired)
     resources = desired.resources
     opened: set[Address] = set()
     done = {address for address in resources if address.container is None}
@@ -301,9 +322,8 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
         container, names = start.address.container, keys[start.kind]
         if start.address in done:
             continue
-        if (container is None or container in done) and not any(
-            True for name in names for _ in unresolved_addresses(start.values.get(name))
-        ):
+        is_waiting = start.kind in places or any(True for name in names for _ in unresolved_addresses(start.values.get(name)))
+        if not is_waiting and (container is None or container in done):
             done.add(start.address)  # as for nearly all: it waits for nothing
             yield start
             continue
@@ -311,7 +331,8 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
         while waiting:
             declared = waiting[-1]
             again = declared.address in opened
-            ahead = [] if again else [at for at in key_references(declared, keys[declared.kind]) if at in resources and at not in done]
+            references = () if again else _references(kinds, declared, keys[declared.kind], places)
+            ahead = [at for at in references if at in resources and at not in done]
             opened.add(declared.address)
             if ahead:
                 waiting += [resources[at] for at in reversed(ahead)]
@@ -320,6 +341,31 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
             if declared.address not in done:
                 done.add(declared.address)
                 yield declared
+
+
+Places = Mapping[str, dict[Name, list[Address]]]
+"""By kind and natural key: the nodes in which the resources with that key are declared."""
+
+
+def _places(kinds: Kinds, desired: Desired) -> Places:
+    """The nodes that tell objects with the same natural key apart, for the kinds whose key is no place."""
+    found: dict[str, dict[Name, list[Address]]] = {kind.name: defaultdict(list) for kind in kinds.values() if kind.tells_apart is not None}
+    for resource in desired.resources.values():
+        kind = kinds[resource.kind]
+        if kind.tells_apart is not None:
+            found[kind.name][_name(kind, resource)] += unresolved_addresses(resource.values.get(kind.tells_apart.name))
+    return found
+
+
+def _name(kind: Kind, declared: Declared) -> Name:
+    return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
+
+
+def _references(kinds: Kinds, declared: Declared, names: Iterable[str], places: Places) -> Iterable[Address]:
+    """What must be known before its object is looked for: also where the others with the same key are, which could be that object."""
+    alike, references = places.get(declared.kind), key_references(declared, names)
+    # Taken away: once they are known, the others with the same key need not wait for them again.
+    return references if alike is None else [*references, *alike.pop(_name(kinds[declared.kind], declared), ())]
 
 
 def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:

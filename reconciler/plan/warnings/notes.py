@@ -90,10 +90,12 @@ def _folded_key(kind: Kind, values: Mapping[str, Any], scope: str | None) -> tup
 
 
 def _natural_key(draft: Draft) -> NaturalKey | None:
+    place = draft.kind.tells_apart
+    fields = draft.kind.keys if place is None else (*draft.kind.keys, place)
     values = tuple(draft.wants.get(field.name, UNSET) for field in draft.kind.keys)
     if not values or UNSET in values or draft.declared.implied:
         return None
-    return draft.kind.name, draft.address.container, tuple(comparable(field, draft.wants[field.name]) for field in draft.kind.keys)
+    return draft.kind.name, draft.address.container, tuple(comparable(field, draft.wants.get(field.name)) for field in fields)
 
 
 def _position(declared: Declared) -> str:

@@ -56,8 +56,11 @@ class Results:
     @classmethod
     def cleared(cls, screen: Screen, folder: Path, ci: Ci) -> Results:
         """Results in a directory without the reports of an earlier command. Raises `UsageError` if it cannot be written."""
+        is_new = not folder.exists()
         try:
             create_folder(folder, mode=0o700)
+            if is_new:  # reports are not committed; in a folder of somebody else, git does what they decided
+                write_whole(folder / ".gitignore", "*\n", mode=None)
             _check_untracked(folder)
             for name in (PLAN, *REPORTS.values()):
                 (folder / name).unlink(missing_ok=True)
