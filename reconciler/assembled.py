@@ -12,55 +12,71 @@ from typing import Final
 from reconciler import exits
 from reconciler.cli.program import PLANS, READS, WRITES, Lazy, Program
 
-COMMANDS: Final[Mapping[str, Lazy]] = {
-    "init": Lazy("reconciler.cli.commands.init", "Create a small project."),
-    "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
-    "test": Lazy("reconciler.features.testing.command", "Try the project on a twin, and check what tests expect."),
-    "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
-    "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
-    "rehearse": Lazy("reconciler.features.rehearsal.command", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
-    "drift": Lazy("reconciler.features.drift.command", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
-    "health": Lazy("reconciler.features.health.command", "Show what readers do not find, and what ends soon.", (*READS, exits.PENDING)),
-    "diff": Lazy(
-        "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
-    ),
-    "pipeline": Lazy(
-        "reconciler.features.forges.pipeline_command",
-        "Run a command in a CI job, with reports, a summary and the approved plan.",
-        (*WRITES, exits.PENDING),
-    ),
-    "access": Lazy("reconciler.features.access.command", "Show who can read what, now and after the plan.", READS),
-    "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph.", READS),
-    "import": Lazy("reconciler.features.importer.command", "Import an existing organization as a project.", WRITES),
-    "adopt": Lazy("reconciler.features.importer.adopt_command", "Track an existing object at an address.", WRITES),
-    "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
-    "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
-    "undo": Lazy("reconciler.features.undo.command", "Plan and apply the reverse of a run.", WRITES),
-    "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
-    "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
-    "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
-    "fleet": Lazy("reconciler.fleet.commands.group", "Watch and apply many projects all the time."),
-    "doctor": Lazy("reconciler.features.doctor.command", "Check prerequisites and diagnose problems."),
-    "fmt": Lazy("reconciler.features.edits.fmt_command", "Format the files of a project."),
-    "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),
-    "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
-    "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
-    "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
-    "lsp": Lazy("reconciler.features.lsp.command", "Serve editors: problems, completion, definitions, renames."),
-    "comment": Lazy(
-        "reconciler.features.forges.comment_command", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)
-    ),
-    "mcp": Lazy("reconciler.features.mcp.command", "Serve agents: they read, check and plan, and apply nothing."),
-    "skill": Lazy("reconciler.features.mcp.skill_command", "Print a SKILL.md for coding agents."),
-    "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
-    "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
-    "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
-    "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox.", READS),
+GROUPS: Final[Mapping[str, Mapping[str, Lazy]]] = {
+    "Start": {
+        "init": Lazy("reconciler.cli.commands.init", "Create a small project."),
+        "import": Lazy("reconciler.features.importer.command", "Import an existing organization as a project.", WRITES),
+        "doctor": Lazy("reconciler.features.doctor.command", "Check prerequisites and diagnose problems."),
+    },
+    "Every day": {
+        "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
+        "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
+        "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
+        "drift": Lazy("reconciler.features.drift.command", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
+        "access": Lazy("reconciler.features.access.command", "Show who can read what, now and after the plan.", READS),
+        "undo": Lazy("reconciler.features.undo.command", "Plan and apply the reverse of a run.", WRITES),
+    },
+    "Look": {
+        "diff": Lazy(
+            "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
+        ),
+        "rehearse": Lazy("reconciler.features.rehearsal.command", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
+        "health": Lazy("reconciler.features.health.command", "Show what readers do not find, and what ends soon.", (*READS, exits.PENDING)),
+        "urls": Lazy("reconciler.features.urls.command", "Show and check published URLs, and where old ones lead."),
+        "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
+        "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
+        "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
+        "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph.", READS),
+    },
+    "Team": {
+        "pipeline": Lazy(
+            "reconciler.features.forges.pipeline_command",
+            "Run a command in a CI job, with reports, a summary and the approved plan.",
+            (*WRITES, exits.PENDING),
+        ),
+        "comment": Lazy(
+            "reconciler.features.forges.comment_command",
+            "Show plans, outcomes and drift in the comment of a pull request.",
+            (exits.PARTLY,),
+        ),
+        "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
+        "test": Lazy("reconciler.features.testing.command", "Try the project on a twin, and check what tests expect."),
+        "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),
+        "fleet": Lazy("reconciler.fleet.commands.group", "Watch and apply many projects all the time."),
+        "mcp": Lazy("reconciler.features.mcp.command", "Serve agents: they read, check and plan, and apply nothing."),
+        "skill": Lazy("reconciler.features.mcp.skill_command", "Print a SKILL.md for coding agents."),
+    },
+    "Tools": {
+        "adopt": Lazy("reconciler.features.importer.adopt_command", "Track an existing object at an address.", WRITES),
+        "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
+        "fmt": Lazy("reconciler.features.edits.fmt_command", "Format the files of a project."),
+        "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
+        "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
+        "lsp": Lazy("reconciler.features.lsp.command", "Serve editors: problems, completion, definitions, renames."),
+        "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
+        "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
+        "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
+        "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox.", READS),
+    },
 }
+"""The commands under the headings of `--help`: what people begin with, and what they use every day, come first."""
+
+COMMANDS: Final[Mapping[str, Lazy]] = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
 main = Program(
     name="reconciler",
     commands_by_name=COMMANDS,
+    headings=GROUPS,
     help="""Manage documentation organizations as code: members, teams, content and sites in YAML.
 
     \b

@@ -83,7 +83,7 @@ def test_the_kernel_works_without_a_feature(feature: str, tmp_path: Path) -> Non
     assert imported.returncode == 0, imported.stderr
     assert {name.split(".")[2] for name in imported.stdout.split()} & copy.deleted == set()
 
-    assert "Commands:" in copy.done("--help")
+    assert "Every day:" in copy.done("--help")
     copy.done("init", "p", "--sandbox")
     assert "+ " in copy.done("plan", "p", "--detailed-exitcode", code=exits.PENDING)
     assert "The plan is now empty." in copy.done("apply", "p", "--yes")
@@ -123,7 +123,7 @@ def test_no_test_of_the_kernel_imports_a_feature() -> None:
 
 def test_the_lines_of_a_feature_are_deleted_and_no_others() -> None:
     text = """\
-COMMANDS = {'urls': Lazy('reconciler.features.urls.command', 'URLs.'), 'work': Lazy('reconciler.features.work.command', 'Work.')}
+GROUPS = {'Look': {'urls': Lazy('reconciler.features.urls.command', 'URLs.'), 'work': Lazy('reconciler.features.work.command', 'Work.')}}
 
 def assemble():
     from reconciler.features import urls, work
@@ -135,7 +135,7 @@ def assemble():
     assert (
         without(text, frozenset({"urls"}))
         == """\
-COMMANDS = {'work': Lazy('reconciler.features.work.command', 'Work.')}
+GROUPS = {'Look': {'work': Lazy('reconciler.features.work.command', 'Work.')}}
 
 def assemble():
     from reconciler.features import work

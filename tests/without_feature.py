@@ -154,7 +154,10 @@ class _Deletion(ast.NodeTransformer):
         return node if node.names else None
 
     def visit_Dict(self, node: ast.Dict) -> ast.Dict:
-        rows = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if not self._uses(value)]
+        self.generic_visit(node)
+        rows = [
+            (key, value) for key, value in zip(node.keys, node.values, strict=True) if isinstance(value, ast.Dict) or not self._uses(value)
+        ]
         node.keys, node.values = [key for key, _ in rows], [value for _, value in rows]
         return node
 

@@ -60,13 +60,15 @@ class Lazy(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are used. Without a command it shows its help."""
+    """A group whose commands are imported when they are used. Without a command it shows its help. `headings`: names of commands."""
 
-    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, commands_by_name: Mapping[str, Lazy], headings: Mapping[str, Collection[str]] = {}, **settings: Any
+    ) -> None:
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
         settings |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
         super().__init__(*args, **settings)
-        self.by_name = commands_by_name
+        self.by_name, self.headings = commands_by_name, headings or {"Commands": commands_by_name}
         self.path: tuple[str, ...] = ()
         self.params = [*self.params, *everywhere.options()]
 
@@ -106,9 +108,16 @@ class LazyGroup(click.Group):
         names = [CompletionItem(name, help=lazy.says) for name, lazy in self.by_name.items() if name.startswith(incomplete)]
         return [*names, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else ())]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What people look for comes first: the commands."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.says) for name, lazy in self.by_name.items()])
+        width = max(map(len, self.by_name))
+        for heading, names in self.headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), self.by_name[name].says) for name in names])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.apply.test_kill import Killed, killing
-from tests.features.importer.imported import imported
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import SMALL
 from tests.proofs import sampled, stride
@@ -113,21 +112,6 @@ def test_one_that_somebody_moved_into_a_group_of_no_other_one_is_moved_back(org:
     assert plan.blocked == ()
     org.apply()
     assert tracked(org)["maps-1"] == before["mail-0"]
-
-
-def test_an_import_writes_no_ids_of_sections_and_its_state_can_be_lost(org: Org, tmp_path: Path) -> None:
-    org.apply()
-    found, plan = imported(org, tmp_path / "imported")
-    assert plan.empty
-    assert not [line for text in found.files.values() for line in text.splitlines() if "sitesc_" in line]
-
-
-def test_an_import_writes_the_ids_of_equal_titles_in_one_group(org: Org, tmp_path: Path) -> None:
-    org.write(products(group("mail", ("Get started", "Get started")), group("maps")))
-    org.apply()
-    found, plan = imported(org, tmp_path / "imported")
-    assert plan.empty
-    assert len([line for text in found.files.values() for line in text.splitlines() if "sitesc_" in line]) == 2
 
 
 @sampled
