@@ -1,4 +1,4 @@
-"""Words of other tools, in one table: what a person who knows Terraform, Pulumi, Helm or kubectl types, and what it is called here.
+"""Words of other tools, in one table: what a person who knows Terraform, Pulumi, Helm, kubectl or decK types, and what it is called here.
 
 Forbidden: slow imports; it is asked when a command line is wrong.
 """
@@ -29,6 +29,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "describe": OBJECT,
     "destroy": DELETE,
     "down": DELETE,
+    "dump": IMPORT,
     "env": ENVIRONMENTS,
     "export": IMPORT,
     "force-unlock": UNLOCK,
@@ -51,6 +52,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rollback": UNDO,
     "stack": ENVIRONMENTS,
     "status": "reconciler plan shows what would change, and reconciler drift what was changed outside Reconciler.",
+    "sync": "reconciler apply applies a project, after the plan that reconciler plan shows.",
     "taint": RECREATE,
     "template": RENDER,
     "unlock": UNLOCK,

@@ -274,6 +274,15 @@ def explain_cause(cause: pages.CausePage, *, width: int) -> list[Span]:
     return page.spans
 
 
+def explain_text(word: str, text: str, *, width: int) -> list[Span]:
+    """What a text says of a word, each of its lines as a paragraph."""
+    page = ReportPage(width)
+    page.head(word)
+    for line in text.splitlines():
+        page.line(line)
+    return page.spans
+
+
 ENVIRONMENTS = "environments"
 """The name that explains the files of environments; not a key of any file."""
 

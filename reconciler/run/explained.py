@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from reconciler.errors import UsageError
@@ -25,8 +25,11 @@ class Explained(NamedTuple):
 EXPLAINED: Final[Seam[Explained]] = Seam("explained", "words that features explain")
 
 
-def described(word: str, *, width: int) -> list[Span]:
-    """What there is to say about a kind, a field, a key of the project file or a cause; the list of kinds for "". Raises `UsageError`."""
+def described(word: str, *, width: int, others: Mapping[str, str] = {}) -> list[Span]:
+    """What there is to say about a kind, a field, a key or a cause; the list of kinds for "". `others`: texts about other words.
+
+    Raises `UsageError`.
+    """
     if word.upper().startswith("RC-"):
         return _cause(word, width)
     kinds = load_kinds()
@@ -39,15 +42,17 @@ def described(word: str, *, width: int) -> list[Span]:
     kind = kinds.get(name)
     if kind is None and not dot and word in explain.keys(kinds):
         return explain.explain_key(kinds, word, width=width)
+    if kind is None and word in others:
+        return explain.explain_text(word, others[word], width=width)
     if kind is None:
-        others = [word for explained in EXPLAINED for word in explained.words]
-        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *others, *explain.keys(kinds)])}"
+        known = [*kinds, *(word for explained in EXPLAINED for word in explained.words), *explain.keys(kinds), *others]
+        wrong = f"there is no kind {name!r}{did_you_mean(name, known)}"
         raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
     if not dot:
         return explain.explain_kind(kinds, kind, width=width)
-    known = explain.words(kinds, kind)
-    if field not in known:
-        wrong = f"{name} has no field {field!r}{did_you_mean(field, known)}"
+    fields = explain.words(kinds, kind)
+    if field not in fields:
+        wrong = f"{name} has no field {field!r}{did_you_mean(field, fields)}"
         raise UsageError(wrong, id="RC-unknown-field", hint=f"reconciler explain {name} lists them.")
     return explain.explain_word(kinds, kind, field, width=width)
 

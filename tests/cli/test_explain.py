@@ -14,10 +14,12 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from reconciler.cli.glossary import WORDS as GLOSSARY
 from reconciler.kinds import load
 from reconciler.report.explain import words
 from reconciler.report.types import sample
 from tests.command_line import Cli, applied_project
+from tests.docs.test_readme import anchors
 from tests.documents import valid
 from tests.proofs import costly, spread
 
@@ -83,8 +85,30 @@ def test_it_says_what_follows_from_the_declaration(cli: Cli, word: str, said: st
     assert said in cli("explain", word, env={"COLUMNS": "200"}).stdout
 
 
+def test_every_word_of_the_documentation_is_explained_with_a_page_that_exists(cli: Cli) -> None:
+    assert {"variant", "exposure", "ledger", "guest", "inherit", "consent"} <= GLOSSARY.keys()
+    for word, (text, page) in GLOSSARY.items():
+        assert cli("explain", word, env={"COLUMNS": "400"}, code=0).stdout == f"{word}\n{text}\nMore: {page}\n"
+        file, _, anchor = page.partition("#")
+        assert (SCHEMAS.parent / file).exists()
+        assert not anchor or anchor in anchors(SCHEMAS.parent / file)
+
+
 @pytest.mark.parametrize(
-    ("word", "meant"), [("sit", "site"), ("sites", "site"), ("site.visibilty", "visibility"), ("section.defualt", "default")]
+    ("word", "said"),
+    [
+        ("sync", "reconciler apply applies a project"),
+        ("dump", "reconciler import DIR writes an existing organization as a project"),
+        ("diff", "A command: Show what a change of the files means, without the service. reconciler diff --help says more."),
+    ],
+)
+def test_commands_and_those_of_other_tools_are_explained(cli: Cli, word: str, said: str) -> None:
+    assert said in cli("explain", word, env={"COLUMNS": "200"}, code=0).stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sit", "site"), ("sites", "site"), ("site.visibilty", "visibility"), ("section.defualt", "default"), ("exposre", "exposure")],
 )
 def test_a_typo_suggests_what_was_probably_meant(cli: Cli, word: str, meant: str) -> None:
     told = cli("explain", word, code=3)

@@ -348,7 +348,7 @@ Places = Mapping[str, dict[Name, list[Address]]]
 
 
 def _places(kinds: Kinds, desired: Desired) -> Places:
-    """The nodes that tell objects with the same natural key apart, for the kinds whose key is no place."""
+    """The nodes that tell objects with the same natural key apart, for the kinds whose key does not contain it."""
     found: dict[str, dict[Name, list[Address]]] = {kind.name: defaultdict(list) for kind in kinds.values() if kind.tells_apart is not None}
     for resource in desired.resources.values():
         kind = kinds[resource.kind]
