@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.docs.scenes import FOLLOWED, NOT_TYPED, SCENES, Scene
-from tests.docs.test_docs import PAGES, ROOT, SHELL, fenced, relative
+from tests.docs.test_docs import PAGES, ROOT, SHELL, fenced, relative, text_of
 from tests.docs.walkthrough import follow, shell
 
 CALL: Final = re.compile(r"(?:^|[\s(!/])reconciler(?= +[a-z-])")
@@ -25,7 +25,7 @@ VARIABLES: Final = {"EXAMPLES": str(ROOT / "examples"), "DOCS": str(ROOT / "docs
 def shown(page: str) -> list[list[str]]:
     """The lines of the shell blocks of a page, or of a section (`PAGE#HEADING`), that call Reconciler; and those that they need."""
     name, _, heading = page.partition("#")
-    text = (ROOT / name).read_text(encoding="utf-8")
+    text = text_of(ROOT / name)
     if heading:
         text = next(part for part in text.split("\n## ") if part.startswith(f"{heading}\n"))
     blocks = [[line.strip() for line in block.splitlines()] for language, block in fenced(text) if language in SHELL]

@@ -1,0 +1,79 @@
+"""The listing of commands with their options, which is committed so that a review sees what a change means: at most 400 lines.
+
+The texts of each command are in the page of the site that `commands` makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+
+import click
+
+from docs import commands
+from reconciler.cli.help import heading
+from reconciler.cli.option_table import HEADINGS
+
+INTRO = """\
+# Options
+
+Every command with its options. `reconciler COMMAND --help` prints what each option means, with examples and exit codes. The site of this
+documentation shows the same as *Commands*, and the keys of every JSON document as *Documents*.
+
+`PROJECT` is the directory of a project or its project file; by default it is that of the current directory, or of the nearest directory
+above it. Every command ends with one of the [exit codes](exit-codes.md). Most options [have a variable](../how-to/set-options-once.md):
+`--log-format` is `RECONCILER_LOG_FORMAT`.
+"""
+
+DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
+
+
+def page() -> str:
+    """The options that several commands have, with what they mean; then every command."""
+    listed = commands.listed()
+    shared = commands.shared(listed)
+    parts = [INTRO]
+    for name in sorted(shared, key=lambda name: name != HEADINGS["output"]):
+        parts.append(f"## {name}\n\n{commands.table([(names, _without_variable(text)) for names, text in shared[name].values()])}")
+        parts += [DIRECTORY] * (name == HEADINGS["output"])
+    parts += [_command(command, context, shared) for command, context in listed]
+    return "\n".join(parts)
+
+
+def _command(command: click.Command, context: click.Context, shared: commands.Shared) -> str:
+    """The arguments of a command, the options that only it has, and which others it has. A heading, and a line."""
+    path = context.command_path.removeprefix("reconciler ")
+    options = [(option, commands.row(option, context)) for option in commands.options(context)]
+    own = [row for option, row in options if shared.get(heading(option), {}).get(commands.long(option)) != row]
+    common = []
+    for name, rows in shared.items():
+        here = {commands.long(option) for option, row in options if heading(option) == name and rows.get(commands.long(option)) == row}
+        if here and name != HEADINGS["output"]:
+            common.append(f"{name.lower()}{_which(here, list(rows))}")
+    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")
+    texts = {
+        "Arguments: ": f"`{arguments}`" if arguments else "",
+        "Options: ": ", ".join(_with_choices(*row) for row in own),
+        "Common options: ": ", ".join(common),
+    }
+    return f"## {path}\n{' '.join(f'{name}{text}.' for name, text in texts.items() if text)}\n"
+
+
+def _which(names: Set[str], known: Sequence[str]) -> str:
+    """Which of the options of a heading a command has, in the shorter way."""
+    missing = [f"`{name}`" for name in known if name not in names]
+    if not missing:
+        return ""
+    if len(missing) < len(names):
+        return f" (without {', '.join(missing)})"
+    return f" ({', '.join(f'`{name}`' for name in known if name in names)})"
+
+
+def _with_choices(names: str, text: str) -> str:
+    """The names of an option, with its choices and its default."""
+    found = [*re.findall(r"One of [^.]+(?=\.)", text), *re.findall(r"Default: `[^`]*`", text), *re.findall(r"Required(?=\.)", text)]
+    return f"{names} ({'; '.join(found).lower()})" if found else names
+
+
+def _without_variable(text: str) -> str:
+    return re.sub(r" Variable: `\w+`\.", "", text)
