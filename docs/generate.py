@@ -47,8 +47,15 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "tests.md": test_files.page,
     "../python.md": interface.page,
 }
-SITE: Final[Mapping[str, Callable[[], str]]] = {"reference/commands.md": commands.page, "reference/documents.md": documents.page}
-"""Pages of the site alone: what they say is in the help texts and in the schemas that `reconciler schema` prints. Below docs/."""
+SITE: Final[Mapping[str, Callable[[], str]]] = {
+    "reference/commands.md": commands.page,
+    "reference/documents.md": documents.page,
+    "reference/causes.md": problems.all_causes,
+    "reference/seed-fields.md": seed.all_fields,
+    "reference/python.md": interface.reference,
+}
+"""Pages of the site alone, below docs/: what they say is also in the help texts, in the schemas that `reconciler schema` prints, in the
+pages of causes and in the code. What is committed of them is a listing."""
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ MOVED: Final = {
 SHOWN: Final = ("examples/",)
 """Folders whose files are part of the site if a page links to them. All schemas are, those that are not committed too."""
 
-IN_FULL: Final = {"reference/options.md": "reference/commands.md"}
+IN_FULL: Final = {"reference/options.md": "reference/commands.md", "reference/problems.md": "reference/causes.md"}
 """Pages of the repository, and the pages of the site that say the same in full: links lead there."""
 
 SEARCH: Final = 'data-md-component="search" role="dialog"'

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate import SITE
 from docs.site import llms
 from reconciler.cli.commands.schema import write_all
 from tests import browser
@@ -69,7 +70,7 @@ def pages(site: Path) -> dict[str, Page]:
 
 def test_every_page_of_the_docs_is_on_the_site(pages: dict[str, Page]) -> None:
     expected = {str(path.relative_to(ROOT / "docs").with_suffix(".html")) for path in (ROOT / "docs").rglob("*.md")}
-    expected |= {"reference/commands.html", "reference/documents.html"}
+    expected |= {name.removesuffix(".md") + ".html" for name in SITE}
     expected |= {f"reference/problems/{page.stem}.html" for page in (ROOT / "reconciler" / "problems").glob("*.md")}
     assert expected | {"index.html", "changelog.html", "contributing.html"} == set(pages) - {"404.html"}
 
