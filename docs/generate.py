@@ -44,15 +44,16 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "exit-codes.md": exit_codes,
     "problems.md": problems.page,
     "seed.md": seed.page,
-    "tests.md": test_files.page,
     "../python.md": interface.page,
 }
 SITE: Final[Mapping[str, Callable[[], str]]] = {
     "reference/commands.md": commands.page,
     "reference/documents.md": documents.page,
     "reference/causes.md": problems.all_causes,
+    "reference/fields-of-kinds.md": fields.all_fields,
     "reference/seed-fields.md": seed.all_fields,
     "reference/python.md": interface.reference,
+    "reference/tests.md": test_files.page,
 }
 """Pages of the site alone, below docs/: what they say is also in the help texts, in the schemas that `reconciler schema` prints, in the
 pages of causes and in the code. What is committed of them is a listing."""

@@ -6,7 +6,6 @@ The texts of each command are in the page of the site that `commands` makes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
 
 import click
 
@@ -44,29 +43,20 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
     """The arguments of a command, the options that only it has, and which others it has. A heading, and a line."""
     path = context.command_path.removeprefix("reconciler ")
     options = [(option, commands.row(option, context)) for option in commands.options(context)]
-    own = [row for option, row in options if shared.get(heading(option), {}).get(commands.long(option)) != row]
+    own = [_with_choices(*row) for option, row in options if shared.get(heading(option), {}).get(commands.long(option)) != row]
     common = []
     for name, rows in shared.items():
-        here = {commands.long(option) for option, row in options if heading(option) == name and rows.get(commands.long(option)) == row}
-        if here and name != HEADINGS["output"]:
-            common.append(f"{name.lower()}{_which(here, list(rows))}")
-    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")
-    texts = {
-        "Arguments: ": f"`{arguments}`" if arguments else "",
-        "Options: ": ", ".join(_with_choices(*row) for row in own),
-        "Common options: ": ", ".join(common),
-    }
-    return f"## {path}\n{' '.join(f'{name}{text}.' for name, text in texts.items() if text)}\n"
-
-
-def _which(names: Set[str], known: Sequence[str]) -> str:
-    """Which of the options of a heading a command has, in the shorter way."""
-    missing = [f"`{name}`" for name in known if name not in names]
-    if not missing:
-        return ""
-    if len(missing) < len(names):
-        return f" (without {', '.join(missing)})"
-    return f" ({', '.join(f'`{name}`' for name in known if name in names)})"
+        here = [commands.long(option) for option, row in options if heading(option) == name and rows.get(commands.long(option)) == row]
+        missing = [f"`{option}`" for option in rows if option not in here]
+        if name == HEADINGS["output"] or not here:
+            continue
+        if len(missing) < len(here):
+            common.append(name.lower() + (f" (not {', '.join(missing)})" if missing else ""))
+        else:
+            own += [f"`{option}`" for option in here]
+    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "COMMAND", "[ARGS]..."))
+    texts = [f"`{arguments}`" if arguments else "", ", ".join(own), f"Also {', '.join(common)}" if common else ""]
+    return f"## {path}\n{'. '.join(text for text in texts if text) or 'Has the commands below'}.\n"
 
 
 def _with_choices(names: str, text: str) -> str:

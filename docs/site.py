@@ -26,7 +26,11 @@ MOVED: Final = {
 SHOWN: Final = ("examples/",)
 """Folders whose files are part of the site if a page links to them. All schemas are, those that are not committed too."""
 
-IN_FULL: Final = {"reference/options.md": "reference/commands.md", "reference/problems.md": "reference/causes.md"}
+IN_FULL: Final = {
+    "reference/options.md": "reference/commands.md",
+    "reference/problems.md": "reference/causes.md",
+    "reference/fields.md": "reference/fields-of-kinds.md",
+}
 """Pages of the repository, and the pages of the site that say the same in full: links lead there."""
 
 SEARCH: Final = 'data-md-component="search" role="dialog"'
@@ -131,7 +135,11 @@ def llms(guides: Iterable[Path], name: str, description: str, root: str) -> str:
         first = next(part for part in paragraphs if part and not part.startswith("#"))
         sentence = " ".join(first.split()).partition(". ")[0].rstrip(".:")
         lines.append(f"- [{title.removeprefix('# ')}]({root}how-to/{guide.name}): {sentence}.")
-    more = {"agents.html": "Connect agents", "reference/commands.html": "Commands", "reference/fields.html": "Fields of every kind"}
+    more = {
+        "agents.html": "Connect agents",
+        "reference/commands.html": "Commands",
+        "reference/fields-of-kinds.html": "Fields of every kind",
+    }
     return "\n".join([*lines, "", "## Reference", "", *(f"- [{title}]({root}{page})" for page, title in more.items())]) + "\n"
 
 
