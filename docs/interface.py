@@ -46,11 +46,11 @@ def _parts(text: Text) -> Iterator[str]:
     errors = {name: thing for name, thing in public.items() if issubclass(thing, reconciler.ReconcilerError)}
     yield from ("### reconciler.open", _signature("open", reconciler.open), text(reconciler.open))
     yield from _class("OpenedProject", reconciler.OpenedProject, text)
-    yield from ("### Limits", *_limits())
+    yield from ("### Limits", *_limits(text))
     for name, thing in public.items():
         if name not in errors and name not in ("Glob", "Limits", "OpenedProject"):
             yield from _class(name, thing, text)
-    yield from ("### Errors", _errors(errors))
+    yield from ("### Errors", _errors(errors, text))
 
 
 def _class(name: str, thing: Any, text: Text) -> Iterator[str]:
@@ -111,10 +111,14 @@ def _text(thing: Any) -> str:
     return "\n\n".join(parts)
 
 
-def _limits() -> Iterator[str]:
+def _limits(text: Text) -> Iterator[str]:
     yield "What whoever starts a run allows beyond the rules of the project. The default allows nothing. Patterns are `Glob.parse(text)`."
     assert is_dataclass(reconciler.Limits)
     rows = {row.limit: row for row in ROWS if row.limit}
+    if text is _first:
+        lines = [f"| `{known.name}` | `--{rows[known.name].name}` |" for known in fields(reconciler.Limits)]
+        yield "\n".join(["| field | as an [option](reference/options.md#consent-and-limits) |", "|---|---|", *lines])
+        return
     lines = [
         f"| `{known.name}` | `{known.type}` | {_sentence(rows[known.name].settings['help'])} | `--{rows[known.name].name}` |".replace(
             " | None`", " \\| None`"
@@ -124,17 +128,23 @@ def _limits() -> Iterator[str]:
     yield "\n".join(["| field | type | meaning | as an option |", "|---|---|---|---|", *lines])
 
 
+def _sentences(thing: Any) -> str:
+    return " ".join((thing.__doc__ or "").split())
+
+
+def _first_sentence(thing: Any) -> str:
+    return re.split(r"[:;.]", _sentences(thing))[0] + "."
+
+
 def _sentence(text: str) -> str:
     return text.replace(" Repeatable.", "")
 
 
-def _errors(errors: dict[str, Any]) -> str:
+def _errors(errors: dict[str, Any], text: Text) -> str:
     intro = (
         "Each has a `message`, the `id` of its cause, which [a page](reference/problems.md) describes, and a `hint`: the way past it, "
         "`None` if there is none. In a traceback the hint is below the message."
     )
-    rows = [
-        f"| `{name}` | `{thing.__mro__[1].__name__}` | {thing.exit_code} | {' '.join((thing.__doc__ or '').split())} |"
-        for name, thing in errors.items()
-    ]
+    meaning = _first_sentence if text is _first else _sentences
+    rows = [f"| `{name}` | `{thing.__mro__[1].__name__}` | {thing.exit_code} | {meaning(thing)} |" for name, thing in errors.items()]
     return "\n".join([f"{intro}\n", "| error | is a | exit code of commands | meaning |", "|---|---|---|---|", *rows])

@@ -6,6 +6,7 @@ The texts of each command are in the page of the site that `commands` makes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import click
 
@@ -21,7 +22,7 @@ documentation shows the same as *Commands*, and the keys of every JSON document 
 
 `PROJECT` is the directory of a project or its project file; by default it is that of the current directory, or of the nearest directory
 above it. Every command ends with one of the [exit codes](exit-codes.md). Most options [have a variable](../how-to/set-options-once.md):
-`--log-format` is `RECONCILER_LOG_FORMAT`.
+`--log-format` is `RECONCILER_LOG_FORMAT`. The first of several choices is the default, if no other one is named.
 """
 
 DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
@@ -35,8 +36,17 @@ def page() -> str:
     for name in sorted(shared, key=lambda name: name != HEADINGS["output"]):
         parts.append(f"## {name}\n\n{commands.table([(names, _without_variable(text)) for names, text in shared[name].values()])}")
         parts += [DIRECTORY] * (name == HEADINGS["output"])
-    parts += [_command(command, context, shared) for command, context in listed]
+    usual = {name: _usual(rows, listed) for name, rows in shared.items()}
+    parts += [_command(command, context, usual) for command, context in listed]
     return "\n".join(parts)
+
+
+def _usual(rows: dict[str, commands.Row], listed: Sequence[tuple[click.Command, click.Context]]) -> dict[str, commands.Row]:
+    """The options of a heading without the only one that fewer than half of its commands have; with several such, all."""
+    having = [[commands.long(option) for option in commands.options(context) if rows.get(commands.long(option))] for _, context in listed]
+    having = [names for names in having if names]
+    often = {name: row for name, row in rows.items() if 2 * sum(name in names for names in having) > len(having)}
+    return often if len(often) == len(rows) - 1 else rows
 
 
 def _command(command: click.Command, context: click.Context, shared: commands.Shared) -> str:
@@ -60,9 +70,13 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
 
 
 def _with_choices(names: str, text: str) -> str:
-    """The names of an option, with its choices and its default."""
-    found = [*re.findall(r"One of [^.]+(?=\.)", text), *re.findall(r"Default: `[^`]*`", text), *re.findall(r"Required(?=\.)", text)]
-    return f"{names} ({'; '.join(found).lower()})" if found else names
+    """The names of an option, with its choices, and its default where that is not the first of them."""
+    choices = re.findall(r"`([^`]+)`", "".join(re.findall(r"One of ([^.]+)\.", text)))
+    defaults = [found for found in re.findall(r"Default: (`[^`]*`)", text) if found.strip("`") not in choices[:1]]
+    if choices:
+        names = f"{names[:-1]} {'|'.join(choices)}`"
+    notes = [*(f"default: {found}" for found in defaults), *(["required"] if "Required." in text else [])]
+    return f"{names} ({'; '.join(notes)})" if notes else names
 
 
 def _without_variable(text: str) -> str:
