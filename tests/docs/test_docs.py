@@ -179,6 +179,29 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     assert len(dict(numbers)) == len(numbers)
 
 
+DECISIONS = ROOT / "docs" / "decisions"
+FIRST = DECISIONS / "0000-which-to-read-first.md"
+
+
+def test_a_superseded_decision_is_one_line_that_leads_to_the_one_that_holds() -> None:
+    superseded = {page.name: page.read_text(encoding="utf-8").splitlines() for page in DECISIONS.glob("*.md")}
+    superseded = {name: lines for name, lines in superseded.items() if any(line.lstrip("*").startswith("Superseded") for line in lines)}
+    assert superseded
+    assert {name: lines for name, lines in superseded.items() if len(lines) != 3 or not lines[2].startswith("Superseded by [")} == {}
+
+
+def test_ten_decisions_are_read_first_and_every_other_one_is_linked_from_its_feature_or_by_its_area() -> None:
+    text = FIRST.read_text(encoding="utf-8")
+    first = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", text.partition("\nThe decisions of a feature")[0])
+    assert len(set(first)) == 10
+    linked = {*re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", text)}
+    for page in (ROOT / "reconciler").rglob("README.md"):
+        linked |= {*re.findall(r"decisions/(\d{4}-[\w-]+\.md)", page.read_text(encoding="utf-8"))}
+    valid = {page.name for page in DECISIONS.glob("*.md") if "\nSuperseded by [" not in page.read_text(encoding="utf-8")} - {FIRST.name}
+    assert sorted(valid - linked) == [], "link it from the README of its feature, or in 0000-which-to-read-first.md"
+    assert sorted(linked - valid) == []
+
+
 def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
     from reconciler import resource as vocabulary
 
