@@ -9,7 +9,8 @@ WORKDIR /source
 ENV PIP_NO_CACHE_DIR=1 PIP_NO_DEPS=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY .ci/requirements-build.txt reconciler/requirements*.txt ./
 RUN python -m venv /opt/builder \
- && /opt/builder/bin/python -m pip install --only-binary :all: --require-hashes --requirement requirements-build.txt \
+ && /opt/builder/bin/python -m pip install --only-binary :all: --require-hashes \
+      --requirement requirements-build.txt --requirement requirements.txt --requirement requirements-sandbox.txt \
  && python -m venv /opt/reconciler \
  && /opt/reconciler/bin/python -m pip install --only-binary :all: --require-hashes \
       --requirement requirements.txt --requirement requirements-sandbox.txt --requirement requirements-otel.txt

@@ -39,18 +39,18 @@ the options where it does not have all of them.
 
 def page() -> str:
     """Every command with its options, in the order of `reconciler --help`; what several commands have is listed once, before them."""
-    commands = list(_commands(main, click.Context(main, info_name="reconciler")))
-    shared = _shared(commands)
+    commands = listed()
+    common = shared(commands)
     parts = [
         INTRO,
         "## Options of every command\n",
-        _table([*shared[HEADINGS["output"]].values()]),
+        table([*common[HEADINGS["output"]].values()]),
         DIRECTORY,
         "## Common options\n",
         SHARED,
     ]
-    parts += [f"### {name}\n\n{_table([*options.values()])}" for name, options in shared.items() if name != HEADINGS["output"] and options]
-    parts += [_section(command, context, shared) for command, context in commands]
+    parts += [f"### {name}\n\n{table([*options.values()])}" for name, options in common.items() if name != HEADINGS["output"] and options]
+    parts += [_section(command, context, common) for command, context in commands]
     return "\n".join(parts)
 
 
@@ -58,14 +58,19 @@ Shared = dict[str, dict[str, Row]]
 """The rows of common options by their heading and name."""
 
 
-def _shared(commands: list[tuple[click.Command, click.Context]]) -> Shared:
+def listed() -> list[tuple[click.Command, click.Context]]:
+    """Every command with its context, in the order of `reconciler --help`."""
+    return list(_commands(main, click.Context(main, info_name="reconciler")))
+
+
+def shared(commands: list[tuple[click.Command, click.Context]]) -> Shared:
     """The options of the groups; of an option with several texts the first."""
     by_heading: Shared = {name: {} for name in HEADINGS.values()}
     for _, context in commands:
-        for option in _options(context):
+        for option in options(context):
             name = heading(option)
             if name in by_heading and (name != HEADINGS["output"] or _is_common(option)):
-                by_heading[name].setdefault(_long(option), _row(option, context))
+                by_heading[name].setdefault(long(option), row(option, context))
     return by_heading
 
 
@@ -80,27 +85,28 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[clic
             yield from _commands(command, inner)
 
 
-def _section(command: click.Command, context: click.Context, shared: Shared) -> str:
+def _section(command: click.Command, context: click.Context, common: Shared) -> str:
     path = context.command_path.removeprefix("reconciler ")
     level = "##" if " " not in path else "###"
     usage = f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
     parts = [f"{level} {path}\n", usage, _prose(command.help or "")]
-    options = [(option, _row(option, context)) for option in _options(context)]
-    own = [row for option, row in options if shared.get(heading(option), {}).get(_long(option)) != row]
+    given = [(option, row(option, context)) for option in options(context)]
+    own = [cells for option, cells in given if common.get(heading(option), {}).get(long(option)) != cells]
     if own:
-        parts.append(_table(own))
+        parts.append(table(own))
     links = []
-    for name, rows in shared.items():
-        here = [_long(option) for option, row in options if rows.get(_long(option)) == row and heading(option) == name]
+    for name, rows in common.items():
+        here = [long(option) for option, cells in given if rows.get(long(option)) == cells and heading(option) == name]
         if here and name != HEADINGS["output"]:
-            listed = f" ({', '.join(f'`{option}`' for option in here)})" if len(here) < len(rows) else ""
-            links.append(f"[{name.lower()}](#{name.lower().replace(' ', '-')}){listed}")
+            named = f" ({', '.join(f'`{option}`' for option in here)})" if len(here) < len(rows) else ""
+            links.append(f"[{name.lower()}](#{name.lower().replace(' ', '-')}){named}")
     if links:
         parts.append(f"Common options: {', '.join(links)}.\n")
     return "\n".join(parts)
 
 
-def _long(option: click.Option) -> str:
+def long(option: click.Option) -> str:
+    """The long name of an option."""
     return long_name(option) or option.opts[0]
 
 
@@ -123,7 +129,8 @@ def _prose(text: str) -> str:
     return "\n".join(parts)
 
 
-def _options(context: click.Context) -> list[click.Option]:
+def options(context: click.Context) -> list[click.Option]:
+    """The options of a command that its help shows."""
     own = [param for param in context.command.params if isinstance(param, click.Option) and not param.hidden]
     return [*own, HELP]  # click's own depends on which context asked for it first
 
@@ -132,20 +139,22 @@ def _is_common(param: click.Option) -> bool:
     return any(name in COMMON for name in param.opts)
 
 
-def _table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> str:
+    """Options and what they mean, as a table."""
     return "\n".join(["| option | meaning |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)]) + "\n"
 
 
-def _row(option: click.Option, context: click.Context) -> Row:
+def row(option: click.Option, context: click.Context) -> Row:
+    """The cells of an option."""
     record = option.get_help_record(context)
     assert record is not None
-    name, text = (re.sub(r"\s+", " ", part) for part in record)
+    name, text = (re.sub(r"\s+", " ", part) for part in (record[0], with_ranges_in_words(record[1])))
     if "--help" in option.opts:
         name = "-h, --help"  # whichever context asked for this option first decides what click calls it
     if isinstance(option.type, click.Choice) and option.metavar is None:  # a bar would end the cell
         name = name.partition(" [")[0]
         text += f" One of {', '.join(f'`{choice}`' for choice in option.type.choices)}."
-    text = _cell(with_ranges_in_words(text))
+    text = _cell(text)
     known = variable(option)
     if known is not None and known not in text and "--help" not in option.opts:
         text += f" Variable: `{known}`."

@@ -15,7 +15,8 @@ INTRO = """\
 
 Commands print these JSON documents with `--format json`, and `plan --out` and `state pull` write them to files. `format` names the
 document and its version (`reconciler.plan/1`). This page is generated from the types that check every document.
-`reconciler schema NAME` prints a document as JSON Schema, for example [plan](../../schemas/plan.schema.json).
+`reconciler schema NAME` prints a document as JSON Schema, for example [plan](../../schemas/plan.schema.json). The schemas are also in
+`reconciler/schemas/` of a distribution.
 """
 
 

@@ -1,4 +1,4 @@
-"""The reference of fields, from the declarations of the kinds."""
+"""The reference of fields, from the declarations of the kinds: a listing, and for the site values and meanings."""
 
 from __future__ import annotations
 
@@ -10,21 +10,43 @@ INTRO = """\
 # Fields
 
 The fields of every kind, generated from the declarations in [`reconciler/kinds`](../../reconciler/kinds/__init__.py). The
-[common fields](configuration.md#common-fields) are allowed in every resource. `reconciler explain KIND.FIELD` shows more about a field.
+[common fields](configuration.md#common-fields) are allowed in every resource. `reconciler explain KIND` prints the values and the meaning
+of each field, and so does *Fields of every kind* on the site of this documentation.
+`reconciler explain KIND.FIELD` says what a change does.
 """
 
 
 def page() -> str:
+    """The names of the fields of each kind, in the order of containers."""
+    rows = [f"| `{kind.name}` | {_names(kind)} |" for kind in load().values()]
+    return "\n".join([INTRO, "| kind | fields: required ones, and others |", "|---|---|", *rows, ""])
+
+
+def _names(kind: Kind) -> str:
+    required, others = [], [f"`{flag}`" for flag in load().flags(kind.name)]
+    for field in _written(kind):
+        (required if field.required else others).append(f"`{_name(kind, field)}`")
+    return ", ".join([*([f"**{', '.join(required)}**"] if required else []), *others])
+
+
+def all_fields() -> str:
     """One table a kind, in the order of containers."""
-    return "\n".join([INTRO, *(f"{_table(kind)}\n" for kind in load().values())])
+    intro = INTRO.partition(" `reconciler explain KIND` prints")[0].replace("# Fields", "# Fields of every kind")
+    return "\n".join([f"{intro}\n", *(f"{_table(kind)}\n" for kind in load().values())])
+
+
+def _written(kind: Kind) -> list[Field]:
+    return [field for field in kind.fields.values() if field.written and field.name != kind.place.key_is]
+
+
+def _name(kind: Kind, field: Field) -> str:
+    return str(kind.place.section_in(kind.within)) if field.name == kind.place.value_is else field.name
 
 
 def _table(kind: Kind) -> str:
     lines = [f"## {kind.name}", "", kind.doc, "", "| field | value | meaning |", "|---|---|---|"]
-    for field in kind.fields.values():
-        if field.written and field.name != kind.place.key_is:
-            name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name
-            lines.append(f"| `{name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
+    for field in _written(kind):
+        lines.append(f"| `{_name(kind, field)}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
     for flag in load().flags(kind.name):
         lines.append(f"| `{flag}` | true | The default: readers see it first. One per parent. |")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Write the pages of the reference that are generated from the code: `python -m docs.generate`.
+"""Write the pages of the reference that are generated from the code and committed: `python -m docs.generate`.
 
 A test compares, so no page can lag behind.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields, interface, problems, seed, settings, test_files
+from docs import commands, documents, fields, interface, options, problems, seed, settings, test_files
 from reconciler.exits import MEANINGS, PRECEDENCE
 from reconciler.report.style import PRODUCT
 
@@ -40,14 +40,23 @@ would. `fmt --check` exits with 1 if a file would change, and `doctor` if there 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "configuration.md": settings.page,
     "fields.md": fields.page,
-    "commands.md": commands.page,
-    "documents.md": documents.page,
+    "options.md": options.page,
     "exit-codes.md": exit_codes,
     "problems.md": problems.page,
     "seed.md": seed.page,
-    "tests.md": test_files.page,
     "../python.md": interface.page,
 }
+SITE: Final[Mapping[str, Callable[[], str]]] = {
+    "reference/commands.md": commands.page,
+    "reference/documents.md": documents.page,
+    "reference/causes.md": problems.all_causes,
+    "reference/fields-of-kinds.md": fields.all_fields,
+    "reference/seed-fields.md": seed.all_fields,
+    "reference/python.md": interface.reference,
+    "reference/tests.md": test_files.page,
+}
+"""Pages of the site alone, below docs/: what they say is also in the help texts, in the schemas that `reconciler schema` prints, in the
+pages of causes and in the code. What is committed of them is a listing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The reference of seeds, from the models that check them."""
+"""The reference of seeds, from the models that check them: a listing of the fields, and for the site what they mean."""
 
 from __future__ import annotations
 
@@ -34,13 +34,30 @@ A seed is checked like a project: every unknown field, wrong value and missing o
 and a seed with a mistake loads nothing. Values are stored as they are written. What an entry refers to must be in the same seed,
 or in the sandbox already. The order of a list is the order of the objects on the service.
 
-This page is generated from the models that check seeds.
+The lists and their fields follow, as they are in the models that check seeds. The site of this documentation says what each field means, in
+*Fields of a seed*.
 """
 
 
 def page() -> str:
+    """Every list with the names of its fields, and the parts that are values of fields."""
+    rows = [f"| `{name}` | {_names(model)} |" for name, model in LISTS.items()]
+    parts = [f"| {_heading(name)} | {_names(model)} |" for name, model in PARTS.items()]
+    head = ["| list | fields: required ones, and others |", "|---|---|"]
+    return "\n".join([INTRO, *head, *rows, "", "| value of a field | fields |", "|---|---|", *parts, ""])
+
+
+def _names(model: type[BaseModel]) -> str:
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for name, field in model.model_fields.items():
+        names[field.is_required()].append(f"`{name}`")
+    required = [f"**{', '.join(names[True])}**"] if names[True] else []
+    return ", ".join([*required, *names[False]])
+
+
+def all_fields() -> str:
     """Every list with its fields, and then the parts that are values of fields."""
-    parts = [INTRO]
+    parts = ["# Fields of a seed\n\nWhat each field of a [seed](seed.md) means.\n"]
     parts += [f"## {name}\n\n{_about(model)}\n\n{_table(model)}" for name, model in LISTS.items()]
     parts.append("## Values of fields\n")
     parts += [f"### {_heading(name)}\n\n{_table(model)}" for name, model in PARTS.items()]

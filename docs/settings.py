@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from reconciler.kinds import load
 PAGE: Final = Path(__file__).parent / "reference" / "configuration.md"
 # The page is written by hand, except for what is between these lines.
 BEGIN: Final = "<!-- Generated from reconciler/config/keys.py by `python -m docs.generate`. -->\n"
+ENTRY: Final = "[]."  # between a list and the keys of its entries, in the name of a key
 END: Final = "<!-- End of what is generated. -->\n"
 
 
@@ -33,9 +34,19 @@ def table() -> str:
 
 
 def _rows(key: Key) -> Iterator[str]:
-    for name, leaf in key.leaves():
-        texts = [leaf.doc, _options(leaf), leaf.more]
+    leaves = list(key.leaves())
+    for name, leaf in leaves:
+        if ENTRY in name:
+            continue
+        entry = [(inner.removeprefix(name + ENTRY), other.required) for inner, other in leaves if inner.startswith(name + ENTRY)]
+        texts = [leaf.doc, _options(leaf), leaf.more, _keys(entry)]
         yield f"| `{name}` | {' '.join(text for text in texts if text)} | {_default(leaf)} |".replace("|  |", "| |")
+
+
+def _keys(entry: Sequence[tuple[str, bool]]) -> str:
+    """The keys of an entry of a list, which the page of their feature describes; required ones in bold."""
+    names = [f"**`{name}`**" if required else f"`{name}`" for name, required in entry]
+    return f"An entry has {', '.join(names)}." if names else ""
 
 
 def _options(key: Key) -> str:

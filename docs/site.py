@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Set
 from pathlib import Path, PurePath
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # MkDocs loads this file by its path
+
+from docs.generate import SITE  # noqa: E402
+from reconciler.cli.commands.schema import write_all  # noqa: E402
+
 CAUSES: Final = ROOT / "reconciler" / "problems"
 MOVED: Final = {
     "README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
@@ -16,8 +23,15 @@ MOVED: Final = {
 }  # fmt: skip
 """Pages outside docs/, and what they are called on the site: those of the root, and those that `reconciler explain` prints."""
 
-SHOWN: Final = ("examples/", "schemas/")
-"""Folders whose files are part of the site if a page links to them."""
+SHOWN: Final = ("examples/",)
+"""Folders whose files are part of the site if a page links to them. All schemas are, those that are not committed too."""
+
+IN_FULL: Final = {
+    "reference/options.md": "reference/commands.md",
+    "reference/problems.md": "reference/causes.md",
+    "reference/fields.md": "reference/fields-of-kinds.md",
+}
+"""Pages of the repository, and the pages of the site that say the same in full: links lead there."""
 
 SEARCH: Final = 'data-md-component="search" role="dialog"'
 LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -47,10 +61,8 @@ def _expanded(entries: list[Any], named: Set[str]) -> Iterator[Any]:
         match entry:
             case str() if "*" in entry:
                 names = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob(entry)]
-                names += [name for name in MOVED.values() if PurePath(name).match(entry)]
-                yield from sorted(
-                    set(names) - named, key=lambda name: (ROOT / _source(name)).read_text(encoding="utf-8").partition("\n")[0]
-                )
+                names += [name for name in (*MOVED.values(), *SITE) if PurePath(name).match(entry)]
+                yield from sorted(set(names) - named, key=_title)
             case dict():
                 yield {title: list(_expanded(inner, named)) if isinstance(inner, list) else inner for title, inner in entry.items()}
             case _:
@@ -58,11 +70,17 @@ def _expanded(entries: list[Any], named: Set[str]) -> Iterator[Any]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages outside docs/, and the examples and schemas that a page links to."""
+    """Add the pages outside docs/, the pages and schemas that are not committed, and the examples that a page links to."""
     from mkdocs.structure.files import File
 
     for source, name in MOVED.items():
         files.append(File.generated(config, name, content=_text(source)))
+    for name, page in SITE.items():
+        files.append(File.generated(config, name, content=page()))
+    with tempfile.TemporaryDirectory() as folder:
+        write_all(Path(folder))
+        for path in sorted(Path(folder).iterdir()):
+            files.append(File.generated(config, f"schemas/{path.name}", content=path.read_text(encoding="utf-8")))
     linked = {target for file in files.documentation_pages() for _, target in _targets(_source(file.src_uri), file.content_string)}
     for target in sorted(linked):
         if target.startswith(SHOWN) and (ROOT / target).is_file():
@@ -82,6 +100,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         path, hash_sign, fragment = link.partition("#")
         target = _resolved(_source(here), path)
         name = MOVED.get(target, target.removeprefix("docs/"))
+        name = IN_FULL.get(name, name)
         file = files.get_file_from_path(name)
         if file is not None and not file.inclusion.is_excluded():
             return f"{image}[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{hash_sign}{fragment})"
@@ -116,7 +135,11 @@ def llms(guides: Iterable[Path], name: str, description: str, root: str) -> str:
         first = next(part for part in paragraphs if part and not part.startswith("#"))
         sentence = " ".join(first.split()).partition(". ")[0].rstrip(".:")
         lines.append(f"- [{title.removeprefix('# ')}]({root}how-to/{guide.name}): {sentence}.")
-    more = {"agents.html": "Connect agents", "reference/commands.html": "Commands", "reference/fields.html": "Fields of every kind"}
+    more = {
+        "agents.html": "Connect agents",
+        "reference/commands.html": "Commands",
+        "reference/fields-of-kinds.html": "Fields of every kind",
+    }
     return "\n".join([*lines, "", "## Reference", "", *(f"- [{title}]({root}{page})" for page, title in more.items())]) + "\n"
 
 
@@ -149,6 +172,12 @@ def _targets(source: str, markdown: str) -> Iterator[tuple[str, str]]:
 def _is_elsewhere(link: str) -> bool:
     """Whether a link leads to another host, or within its page."""
     return link.startswith("#") or re.match(r"[a-z]+:", link) is not None
+
+
+def _title(name: str) -> str:
+    """The first line of a page of the site."""
+    text = SITE[name]() if name in SITE else (ROOT / _source(name)).read_text(encoding="utf-8")
+    return text.partition("\n")[0]
 
 
 def _source(name: str) -> str:

@@ -1,39 +1,27 @@
-"""Write the JSON Schemas of projects and of the documents that commands print, and the service's OpenAPI document with its
-examples: `python schemas/generate.py`.
+"""Write the JSON Schemas that editors fetch, and the examples of the service's OpenAPI document: `python schemas/generate.py`.
 
-A test fails where one of them is stale.
+A test fails where one of them is stale. `reconciler schema NAME` prints all other schemas; the wheel and the site contain them.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from pathlib import Path
+from typing import Final
 
-from reconciler.config.schemas.document import catalog_entry, dumped
-from reconciler.features.testing.schema import dumped as tests
-from reconciler.fleet.declared.schema import dumped as fleet
-from reconciler.kinds import load
-from reconciler.report.schemas.documents import dumped as reports
+from reconciler.cli.commands.schema import file_name, schemas
+from reconciler.text.escape import as_json
 
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
+HERE: Final = Path(__file__).parent
+EXAMPLES: Final = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
+COMMITTED: Final = ("config", "test", "fleet", "catalog")
+"""What editors fetch. `reconciler schema NAME` prints the others."""
 
 
 def texts() -> dict[str, str]:
-    """The schemas as they should be, by file name."""
-    made = {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), "test.schema.json": tests(load()), **reports()}
-    return {**made, "catalog.json": json.dumps(catalog_entry(), indent=2) + "\n", "service.openapi.json": service()}
-
-
-def service() -> str:
-    """The sandbox's own document."""
-    from reconciler.sandbox.app import create_app
-
-    with tempfile.TemporaryDirectory() as folder:
-        document = create_app(Path(folder) / "sandbox.db").openapi()
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    """The committed schemas as they should be, by file name."""
+    return {file_name(name): as_json(schemas()[name]()) + "\n" for name in COMMITTED}
 
 
 def examples() -> str:

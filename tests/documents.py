@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from reconciler.config.schemas.document import schema
 from reconciler.kinds import load as kinds
 from reconciler.report.schemas.documents import schema_of
+from reconciler.sandbox.app import service_document
 
 
 @cache
@@ -22,6 +24,13 @@ def validator(name: str) -> Draft202012Validator:
 def configuration() -> Draft202012Validator:
     """Of project files."""
     return Draft202012Validator(schema(kinds()))
+
+
+@cache
+def service() -> dict[str, Any]:
+    """The service's OpenAPI document, as `reconciler schema service` prints it."""
+    printed: dict[str, Any] = json.loads(json.dumps(service_document()))
+    return printed
 
 
 def valid(document: Any, name: str) -> Any:

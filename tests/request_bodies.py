@@ -7,20 +7,18 @@ plays another program that sends what it likes says so with `foreign`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from reconciler.client import Answer
 from reconciler.client.service import Writer
+from tests.documents import service
 
-DOCUMENT = Path(__file__).parents[1] / "schemas" / "service.openapi.json"
 SITE = "/orgs/{organizationId}/sites/{siteId}"
 REQUIRED = {
     ("post", f"{SITE}/section-groups"): ("title",),
@@ -87,7 +85,7 @@ def operation(method: str, path: str) -> str | None:
 @cache
 def _document() -> dict[str, Any]:
     """The document, in which an object has no other properties than those it names."""
-    found: dict[str, Any] = _closed(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+    found: dict[str, Any] = _closed(service())
     return found
 
 

@@ -17,7 +17,7 @@ from reconciler import __version__, exits
 from reconciler.cli.declare import SharedOption
 from reconciler.cli.option_table import HEADINGS
 
-PAGE: Final = "docs/reference/commands.md"
+PAGE: Final = "docs/reference/options.md"
 BESIDE: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # the package
 METADATA: Final = os.path.join(BESIDE, f"docs_reconciler-{__version__}.dist-info", "METADATA")
 ENVIRONMENT: Final = "Options can be set in the environment: --log-format is RECONCILER_LOG_FORMAT. Consent cannot."

@@ -62,7 +62,7 @@ class CallResult(ABC):
 
     def as_document(self) -> dict[str, Any]:
         """The document that the command prints with `--format json`: texts, numbers, lists and dicts, of one of the published JSON Schemas
-        ([documents](reference/documents.md))."""
+        ([documents](tools.md#schema-json-schemas))."""
         document: dict[str, Any] = json.loads(as_json(self.masks.data(self._document())))
         return document
 

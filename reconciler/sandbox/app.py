@@ -99,6 +99,11 @@ class Sandbox(Starlette):
         return self.table.framework.openapi()
 
 
+def service_document() -> dict[str, Any]:
+    """The OpenAPI document of the service, of no file."""
+    return Table(_endpoints()).framework.openapi()
+
+
 def create_app(
     db: Path, *, control_token: str | None = None, base: str = "http://127.0.0.1", new_id: Callable[[str], str] | None = None
 ) -> Sandbox:

@@ -14,13 +14,15 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from reconciler.cli.commands.schema import NOT_FOR_EDITORS, file_name, schemas, write_all
 from reconciler.cli.glossary import WORDS as GLOSSARY
 from reconciler.kinds import load
 from reconciler.report.explain import words
+from reconciler.report.schemas.documents import documents
 from reconciler.report.types import sample
 from tests.command_line import Cli, applied_project
 from tests.docs.test_readme import anchors
-from tests.documents import valid
+from tests.documents import service, valid
 from tests.proofs import costly, spread
 
 KINDS = load()
@@ -115,20 +117,30 @@ def test_a_typo_suggests_what_was_probably_meant(cli: Cli, word: str, meant: str
     assert f'did you mean "{meant}"?' in told.stderr
 
 
-def test_schemas_are_listed_and_printed_as_they_are_checked_in(cli: Cli) -> None:
+COMMITTED = {"config": "config.schema.json", "test": "test.schema.json", "fleet": "fleet.schema.json", "catalog": "catalog.json"}
+
+
+def test_every_schema_is_listed_and_printed_as_the_wheel_contains_it_and_what_editors_fetch_is_checked_in(cli: Cli, tmp_path: Path) -> None:
     names = [line.split()[0] for line in cli("schema").stdout.splitlines()]
-    assert sorted(names) == sorted(["catalog", *(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))])
+    assert sorted(names) == sorted([*COMMITTED, *documents(), "service"])
+    write_all(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(map(file_name, names))
     for name in names:
-        file = SCHEMAS / ("catalog.json" if name == "catalog" else f"{name}.schema.json")
-        assert json.loads(cli("schema", name).stdout) == json.loads(file.read_text(encoding="utf-8"))
+        printed = cli("schema", name).stdout
+        assert printed == (tmp_path / file_name(name)).read_text(encoding="utf-8")
+        assert name not in COMMITTED or printed == (SCHEMAS / COMMITTED[name]).read_text(encoding="utf-8")
+    assert sorted(path.name for path in SCHEMAS.glob("*.json")) == sorted(COMMITTED.values())
+
+
+def test_service_prints_the_document_that_a_sandbox_serves(cli: Cli) -> None:
+    assert json.loads(cli("schema", "service").stdout)["paths"].keys() == service()["paths"].keys()
 
 
 def test_every_schema_has_an_id_of_its_own_that_names_the_version_of_its_format() -> None:
-    made = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.schema.json")}
-    ids = {name: schema["$id"] for name, schema in made.items()}
+    ids = {name: made()["$id"] for name, made in schemas().items() if name not in NOT_FOR_EDITORS}
     assert len(set(ids.values())) == len(ids)
-    assert ids["config.schema.json"] == "https://www.schemastore.org/docs-reconciler.json"
-    assert ids["plan.schema.json"] == "urn:docs-reconciler:plan:1"
+    assert ids["config"] == "https://www.schemastore.org/docs-reconciler.json"
+    assert ids["plan"] == "urn:docs-reconciler:plan:1"
 
 
 def test_the_entry_for_the_catalog_of_schemastore_is_what_its_schema_asks_for() -> None:
@@ -144,7 +156,9 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
     shutil.rmtree(cli.root / "p" / ".reconciler")
     (cli.root / "p" / "sub").mkdir()
     cli("-C", "p/sub", "schema", "--write", code=0)
-    assert {path.name for path in (cli.root / "p" / ".reconciler").iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
+    assert {path.name for path in (cli.root / "p" / ".reconciler").iterdir()} == {
+        file_name(name) for name in schemas() if name not in NOT_FOR_EDITORS
+    }
     modeline = (cli.root / "p" / "reconciler.yaml").read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
     checked = ("check_jsonschema", "--schemafile", str(cli.root / "p" / modeline), str(cli.root / "p" / "reconciler.yaml"))
     assert subprocess.run([sys.executable, "-m", *checked], capture_output=True, check=False).returncode == 0
@@ -156,6 +170,7 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
     assert "# yaml-language-server: $schema=.reconciler/config.schema.json" in cli("schema", "config", "--write", "--project", "p").stderr
     assert cli("schema", "--write").exit_code == 3
     assert cli("schema", "catalog", "--write", "--project", "p").exit_code == 3
+    assert cli("schema", "service", "--write", "--project", "p").exit_code == 3
 
 
 def test_an_unknown_schema_lists_the_existing_ones(cli: Cli) -> None:

@@ -103,7 +103,7 @@ def test_the_groups_of_plan_are_those_of_the_table() -> None:
 
 
 def test_every_help_ends_with_its_exit_codes_and_the_place_of_its_documentation() -> None:
-    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     headings = {line.strip("# ").replace(" ", "-") for line in page.splitlines() if line.startswith("##")}
     for line, command, lazy in ALL:
         words = line.split()[1:]
@@ -114,9 +114,9 @@ def test_every_help_ends_with_its_exit_codes_and_the_place_of_its_documentation(
         codes = [int(code) for code in re.findall(r"^ +(\d+) ", meanings, flags=re.MULTILINE)]
         own = command.codes() if isinstance(command, LazyGroup) else lazy.codes
         assert codes == sorted({*exits.ALWAYS, *own}), line
-        assert help.endswith(f"Documentation: docs/reference/commands.md#{'-'.join(words)}")
+        assert help.endswith(f"Documentation: docs/reference/options.md#{'-'.join(words)}")
         assert "-".join(words) in headings
-    assert "Documentation: docs/reference/commands.md\n" in CliRunner().invoke(main, ["--help"]).stdout
+    assert "Documentation: docs/reference/options.md\n" in CliRunner().invoke(main, ["--help"]).stdout
 
 
 def test_the_help_of_a_release_leads_to_its_repository(tmp_path: Path) -> None:

@@ -191,7 +191,9 @@ SECTIONS: Final = (
 
 SCENES: Final[Mapping[str, Scene]] = {
     "docs/access.md": Scene(IN_ACME, SANDBOX, replaced={"link=partners": "link=auditors"}),
-    "docs/agents.md": Scene(EXAMPLES, replaced={"acme.db\n": "acme.db < /dev/null\n"}),
+    "docs/agents.md": Scene(
+        f"{EXAMPLES}; sed -n '/^\\[$/,/^\\]$/p' \"$DOCS/agents.md\" > operations.json", replaced={"acme.db\n": "acme.db < /dev/null\n"}
+    ),
     "docs/drift.md": Scene(
         f"{INIT}; {EDITS}",
         replaced={
@@ -206,6 +208,8 @@ SCENES: Final[Mapping[str, Scene]] = {
         codes={"reconciler apply --yes --allow-exposure acme/space/salaries": 4},
     ),
     "docs/fleet.md": FLEET._replace(codes={**FLEET.codes, "reconciler fleet status": 5}),  # the project was never applied
+    "docs/run-a-fleet.md": FLEET._replace(running=FLEET_READ),
+    "docs/reference/fleet.md": FLEET._replace(running=FLEET_READ),
     "docs/health.md": Scene(INIT),
     "docs/history.md": Scene(EXAMPLES, codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 4}),
     "docs/how-to/comment-on-pull-requests.md": Scene(DOCS),
@@ -260,7 +264,6 @@ SCENES: Final[Mapping[str, Scene]] = {
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
     "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
-    "docs/propose.md": Scene("cp -r \"$EXAMPLES\" .; sed -n '/^```json/,/^```/p' \"$DOCS/propose.md\" | sed '1d;$d' > operations.json"),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",
@@ -296,8 +299,8 @@ SCENES: Final[Mapping[str, Scene]] = {
 FOLLOWED: Final[Mapping[str, str]] = {
     "README.md": "",
     "docs/tutorial.md": "",
-    "docs/how-to/rehearse-changes.md": "reconciler init . --sandbox; git init -q; git add -A; git commit -qm docs",
-    "docs/how-to/answer-alarms.md": f"""
+    "docs/rehearsal.md#Rehearse without a token": "reconciler init . --sandbox; git init -q; git add -A; git commit -qm docs",
+    "docs/drift.md#Answer an alarm": f"""
 reconciler init . --sandbox
 sed -i 's/^        title: Documentation/&\\n        published: true\\n        visibility: share-link/' reconciler.yaml
 reconciler apply --yes
@@ -314,7 +317,8 @@ git commit -qam change; reconciler apply --yes
 """,
     "docs/how-to/what-cannot-be-managed.md": INIT,
 }
-"""The pages that are followed: their edits are made too, and they show what is printed. What the reader has before."""
+"""The pages, and the sections of pages, that are followed: their edits are made too, and they show what is printed. What the reader has
+before."""
 
 NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/features/forges"
 NEEDS_DOUBT: Final = "a request whose outcome is unknown: tests/cli/test_answers.py"
@@ -343,9 +347,9 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
         "reconciler mcp docs-a docs-b --answer-bytes 16000",
     ),
     **_lines("fleet.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
-    **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme", "reconciler fleet rehearse acme --wait"),
+    **_lines("run-a-fleet.md", NEEDS_PLAN, "reconciler fleet approve acme", "reconciler fleet rehearse acme --wait"),
     **_lines(
-        "fleet.md", NEEDS_ALARM,
+        "run-a-fleet.md", NEEDS_ALARM,
         "reconciler fleet drift acme --revert",
         'reconciler fleet drift acme --ignore-until 7d --reason "renamed for the fair"',
     ),
@@ -362,7 +366,7 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
         "reconciler fleet drift acme --revert",
         'reconciler fleet drift acme --ignore-until 7d --reason "renamed for the fair"',
     ),
-    **_lines("fleet.md", NEEDS_OIDC, "reconciler fleet serve --host 0.0.0.0 --port 8400"),
+    **_lines("reference/fleet.md", NEEDS_OIDC, "reconciler fleet serve --host 0.0.0.0 --port 8400"),
     **_lines("reference/commands.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
     **_lines(
         "reference/commands.md", NEEDS_PLAN,

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.docs.scenes import FOLLOWED, NOT_TYPED, SCENES, Scene
-from tests.docs.test_docs import PAGES, ROOT, SHELL, fenced, relative
+from tests.docs.test_docs import PAGES, ROOT, SHELL, fenced, relative, text_of
 from tests.docs.walkthrough import follow, shell
 
 CALL: Final = re.compile(r"(?:^|[\s(!/])reconciler(?= +[a-z-])")
@@ -23,13 +23,20 @@ VARIABLES: Final = {"EXAMPLES": str(ROOT / "examples"), "DOCS": str(ROOT / "docs
 
 
 def shown(page: str) -> list[list[str]]:
-    """The lines of the shell blocks of a page, or of a section (`PAGE#HEADING`), that call Reconciler; and those that they need."""
-    name, _, heading = page.partition("#")
-    text = (ROOT / name).read_text(encoding="utf-8")
-    if heading:
-        text = next(part for part in text.split("\n## ") if part.startswith(f"{heading}\n"))
+    """The lines of the shell blocks of a page, or of a section (`PAGE#HEADING`), that call Reconciler; and those that they need. Of a page,
+    without the sections that are followed."""
+    text = section(page)
     blocks = [[line.strip() for line in block.splitlines()] for language, block in fenced(text) if language in SHELL]
     return [[line for line in lines if CALL.search(line) or line.startswith(ALSO)] for lines in blocks if any(map(CALL.search, lines))]
+
+
+def section(page: str) -> str:
+    """A page without its sections that are followed, or a section (`PAGE#HEADING`)."""
+    name, _, heading = page.partition("#")
+    parts = text_of(ROOT / name).split("\n## ")
+    if heading:
+        return next(part for part in parts if part.startswith(f"{heading}\n"))
+    return "\n## ".join(part for part in parts if f"{name}#{part.partition(chr(10))[0]}" not in FOLLOWED)
 
 
 def command(line: str) -> str:
@@ -99,9 +106,7 @@ def test_the_command_lines_of_a_page_run_in_their_order(page: str, prepared: Cal
 
 @pytest.mark.parametrize("page", FOLLOWED)
 def test_a_page_that_is_followed_produces_the_output_that_it_shows(page: str, tmp_path: Path) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    if page == "README.md":
-        text = text.partition("\n## Tutorial\n")[2].partition("\n## ")[0]
+    text = section("README.md#Tutorial" if page == "README.md" else page)
     shell(FOLLOWED[page], tmp_path)
     follow(text, tmp_path)
 

@@ -6,12 +6,14 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
 import pytest
 
-from docs.generate import PAGES as PAGES_OF_CODE
+from docs.commands import COMMON, listed as commands_of_program, options as options_of
+from docs.generate import PAGES as PAGES_OF_CODE, SITE
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.other_words import ALIASES
 from tests import browser
@@ -19,13 +21,21 @@ from tests.docs import pictures
 from tests.docs.pictures import FOLDER, PICTURES, SIZE_MAX
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BUILT = {ROOT / "docs" / name: page for name, page in SITE.items()}
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *BUILT])
+"""Those of the repository, and those that only the site has."""
 EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
 SHELL = ("sh", "bash", "console", "shell")
 
 
 def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+@cache
+def text_of(page: Path) -> str:
+    """The text of a page."""
+    return BUILT[page]() if page in BUILT else page.read_text(encoding="utf-8")
 
 
 def fenced(text: str) -> Iterator[tuple[str, str]]:
@@ -38,7 +48,7 @@ def commands() -> list[tuple[str, str]]:
     """Every `reconciler …` that a page or an example tells people to type: where it stands, and the line."""
     found = []
     for page in PAGES:
-        text = page.read_text(encoding="utf-8")
+        text = text_of(page)
         lines = [line.strip() for language, block in fenced(text) if language in SHELL for line in block.splitlines()]
         lines += re.findall(r"`(reconciler [^`]+)`", re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.DOTALL | re.MULTILINE))
         found += [(relative(page), part) for line in lines for part in parts(line)]
@@ -127,7 +137,7 @@ def defined(path: Path) -> set[str]:
 def test_a_name_that_links_to_a_module_is_defined_there() -> None:
     wrong = []
     for page in PAGES:
-        for name, target in re.findall(r"\[`(\w+)`\]\(([^)#\s]+\.py)\)", page.read_text(encoding="utf-8")):
+        for name, target in re.findall(r"\[`(\w+)`\]\(([^)#\s]+\.py)\)", text_of(page)):
             path = (page.parent / target).resolve()
             if name not in {path.parent.name if path.stem == "__init__" else path.stem, *defined(path)}:
                 wrong.append(f"{relative(page)}: {name} in {target}")
@@ -141,16 +151,55 @@ def test_a_page_of_the_reference_is_generated_from_the_code(name: str) -> None:
 
 
 def test_the_reference_of_commands_says_what_several_commands_have_once() -> None:
-    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    page = SITE["reference/commands.md"]()
+    listing = PAGES_OF_CODE["options.md"]()
     for row in ROWS:
         assert page.count(f"| {row.settings['help']}") == 1, row.name
+        assert listing.count(f"| {row.settings['help']}") == (row.group != "output" or f"--{row.name}" in COMMON), row.name
     assert "[environment and variables](#environment-and-variables), [connection and state](#connection-and-state).\n" in page
+
+
+def test_the_listing_of_options_has_every_command_and_option_in_at_most_400_lines() -> None:
+    listing = PAGES_OF_CODE["options.md"]()
+    assert len(listing.splitlines()) <= 400
+    missing = []
+    for command, context in commands_of_program():
+        path = context.command_path.removeprefix("reconciler ")
+        section = listing.partition(f"\n## {path}\n")[2].partition("\n## ")[0]
+        common = listing.partition("\n## init\n")[0]
+        names = [name for option in options_of(context) for name in option.opts]
+        missing += [f"{path} {name}" for name in names if not re.search(rf"(?<![\w-]){name}(?![\w-])", section + common)]
+        assert section, command.name
+    assert missing == []
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:
     numbers = [(page.name[:4], page.read_text(encoding="utf-8")[:6]) for page in (ROOT / "docs" / "decisions").glob("*.md")]
     assert [(name, title) for name, title in numbers if title != f"# {name}"] == []
     assert len(dict(numbers)) == len(numbers)
+
+
+DECISIONS = ROOT / "docs" / "decisions"
+FIRST = DECISIONS / "0000-which-to-read-first.md"
+
+
+def test_a_superseded_decision_is_one_line_that_leads_to_the_one_that_holds() -> None:
+    superseded = {page.name: page.read_text(encoding="utf-8").splitlines() for page in DECISIONS.glob("*.md")}
+    superseded = {name: lines for name, lines in superseded.items() if any(line.lstrip("*").startswith("Superseded") for line in lines)}
+    assert superseded
+    assert {name: lines for name, lines in superseded.items() if len(lines) != 3 or not lines[2].startswith("Superseded by [")} == {}
+
+
+def test_ten_decisions_are_read_first_and_every_other_one_is_linked_from_its_feature_or_by_its_area() -> None:
+    text = FIRST.read_text(encoding="utf-8")
+    first = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", text.partition("\nThe decisions of a feature")[0])
+    assert len(set(first)) == 10
+    linked = {*re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", text)}
+    for page in (ROOT / "reconciler").rglob("README.md"):
+        linked |= {*re.findall(r"decisions/(\d{4}-[\w-]+\.md)", page.read_text(encoding="utf-8"))}
+    valid = {page.name for page in DECISIONS.glob("*.md") if "\nSuperseded by [" not in page.read_text(encoding="utf-8")} - {FIRST.name}
+    assert sorted(valid - linked) == [], "link it from the README of its feature, or in 0000-which-to-read-first.md"
+    assert sorted(linked - valid) == []
 
 
 def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
@@ -172,7 +221,7 @@ def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
 
 def test_nothing_in_the_docs_names_a_place_outside_the_repository() -> None:
     outside = re.compile(r"(?<![\w/.])/(?:work|home|root|tmp|opt|Users)/[\w./-]*")
-    assert [(relative(page), place) for page in PAGES for place in outside.findall(page.read_text(encoding="utf-8"))] == []
+    assert [(relative(page), place) for page in PAGES for place in outside.findall(text_of(page))] == []
 
 
 def test_every_picture_of_a_page_is_made_by_the_script_is_small_and_has_a_text() -> None:
@@ -180,7 +229,7 @@ def test_every_picture_of_a_page_is_made_by_the_script_is_small_and_has_a_text()
     assert set(files) == set(PICTURES), "run: python -m tests.docs.pictures"
     assert [path.name for path in files.values() if path.stat().st_size > SIZE_MAX] == []
     shown = re.compile(r"!\[([^\]]*)\]\((?:\.\./)?pictures/(\w+)\.png\)")
-    texts = {name: text for page in PAGES for text, name in shown.findall(page.read_text(encoding="utf-8"))}
+    texts = {name: text for page in PAGES for text, name in shown.findall(text_of(page))}
     assert texts.keys() == files.keys()
     assert all(len(text) > 40 for text in texts.values())
 

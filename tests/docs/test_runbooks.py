@@ -1,4 +1,4 @@
-"""The steps after an alarm, as docs/fleet.md and docs/pipelines.md describe them: every line is run, and prints what they show."""
+"""The steps after an alarm, as docs/run-a-fleet.md and docs/pipelines.md describe them: every line is run, and prints what they show."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_steps_after_an_alarm_of_a_fleet_are_those_that_its_page_shows(fleet
             "https://git.example.com/acme/docs.git", f"file://{fleet.remote}"
         )
 
-    for language, content in steps("fleet.md"):
+    for language, content in steps("run-a-fleet.md"):
         if language == "text":
             assert missing(here(content), output) == []
         elif "--revert" in content or "audit" in content:
@@ -112,6 +112,6 @@ def test_the_steps_after_an_alarm_of_a_fleet_are_those_that_its_page_shows(fleet
             fleet.call("fleet", "sync", "acme", "--wait", code=2)
             output = "".join(shell(line, fleet.folder, environ) for line in content.splitlines())
     assert [action for action in ("revert-drift", "ignore-drift") if action not in output] == []
-    accept = next(line.strip() for line in steps("fleet.md")[1][1].splitlines() if line.startswith("    reconciler drift"))
+    accept = next(line.strip() for line in steps("run-a-fleet.md")[1][1].splitlines() if line.startswith("    reconciler drift"))
     shell(here(accept), fleet.remote, environ)
     assert "title: My guides" in file.read_text()

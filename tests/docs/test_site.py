@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate import SITE
 from docs.site import llms
+from reconciler.cli.commands.schema import write_all
 from tests import browser
 
 ROOT = Path(__file__).parents[2]
@@ -68,8 +70,16 @@ def pages(site: Path) -> dict[str, Page]:
 
 def test_every_page_of_the_docs_is_on_the_site(pages: dict[str, Page]) -> None:
     expected = {str(path.relative_to(ROOT / "docs").with_suffix(".html")) for path in (ROOT / "docs").rglob("*.md")}
+    expected |= {name.removesuffix(".md") + ".html" for name in SITE}
     expected |= {f"reference/problems/{page.stem}.html" for page in (ROOT / "reconciler" / "problems").glob("*.md")}
     assert expected | {"index.html", "changelog.html", "contributing.html"} == set(pages) - {"404.html"}
+
+
+def test_every_schema_is_on_the_site_and_links_to_options_lead_to_their_texts(site: Path, pages: dict[str, Page], tmp_path: Path) -> None:
+    write_all(tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if (site / "schemas" / path.name).read_bytes() != path.read_bytes()] == []
+    assert "../schemas/plan.schema.json" in pages["reference/documents.html"].links
+    assert "reference/commands.html#mcp" in pages["agents.html"].links
 
 
 def test_no_page_loads_anything_from_another_host(site: Path, pages: dict[str, Page]) -> None:

@@ -95,7 +95,8 @@ def test_a_wrong_use_is_reported_at_its_place_and_no_secret_is_repeated(text: st
 def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
-    found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
+    pages = ("docs/fleet.md", "docs/reference/fleet.md", "docs/run-a-fleet.md")
+    found = [text for page in pages for name, text in blocks(ROOT / page) if name == "fleet.yaml"]
     assert len(found) == 7
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})

@@ -140,7 +140,7 @@ def test_the_command_imports_nothing_from_the_folder(folder: HostileFolder) -> N
 
 @costly
 def test_python_m_imports_nothing_from_the_folder_once_the_program_runs(folder: HostileFolder, tmp_path: Path) -> None:
-    """What Python itself imports before it, and the package, it would take from there: docs/threat-model.md says so."""
+    """What Python itself imports before it, and the package, it would take from there: docs/security.md says so."""
     before = run(folder, sys.executable, "-P", "-c", "import runpy, sys; print(*sys.modules)").stdout.split()
     mild = HostileFolder(tmp_path, folder.marker)
     for name in MODULES.difference(before):

@@ -22,22 +22,10 @@ from reconciler.config.values import INVALID, readers
 from reconciler.kinds import load
 from reconciler.model import Source
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Listing, One, Sighting, Verb
+from tests.documents import service
 from tests.proofs import costly
 
 KINDS = load()
-
-
-@cache
-def document() -> dict[str, Any]:
-    """The service's OpenAPI document."""
-    import tempfile
-    from pathlib import Path
-
-    from reconciler.sandbox.app import create_app
-
-    with tempfile.TemporaryDirectory() as folder:
-        found: dict[str, Any] = create_app(Path(folder) / "sandbox.db").openapi()
-    return found
 
 
 def shape(path: str) -> str:
@@ -49,14 +37,14 @@ def shape(path: str) -> str:
 def operations() -> Mapping[tuple[str, str], Mapping[str, Any]]:
     """The service's operations by method and shape of path."""
     return {
-        (method.upper(), shape(path)): operation for path, methods in document()["paths"].items() for method, operation in methods.items()
+        (method.upper(), shape(path)): operation for path, methods in service()["paths"].items() for method, operation in methods.items()
     }
 
 
 def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """A schema without references at its top."""
     while "$ref" in schema:
-        at: Any = document()
+        at: Any = service()
         for part in schema["$ref"].removeprefix("#/").split("/"):
             at = at[part]
         schema = at
@@ -248,7 +236,7 @@ def candidates(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 def violations(schema: Mapping[str, Any]) -> list[Any]:
     """Values that the service's document refuses."""
-    check = Draft202012Validator({"components": document()["components"], **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    check = Draft202012Validator({"components": service()["components"], **schema}, format_checker=Draft202012Validator.FORMAT_CHECKER)
     refused = [value for value in candidates(schema) if not check.is_valid(value)]
     if "uri" in str(resolved(schema)):  # the checker knows this format only with another library
         refused += ["not a url", "/x", "a b"]
@@ -292,7 +280,7 @@ def forgotten(kind: Kind) -> list[tuple[str, Any]]:
 
 def accepts_as_sent(field: Field, value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether what would be sent for a written value is refused: some are written in a shorter form."""
-    check = Draft202012Validator({"components": document()["components"], **schema})
+    check = Draft202012Validator({"components": service()["components"], **schema})
     sent = field.body(readers_value(field, value))
     return not check.is_valid(sorted(sent) if isinstance(sent, frozenset) else sent)
 

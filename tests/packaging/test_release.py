@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from reconciler import __version__
+from reconciler.cli.commands.schema import write_all
 from reconciler.features.mcp.owners import Owners
 
 ROOT = Path(__file__).parents[2]
@@ -227,6 +228,9 @@ def test_two_builds_of_the_same_files_are_equal_to_the_byte_and_the_wheel_runs(t
     with zipfile.ZipFile(first / names[0]) as wheel:
         folders = [ROOT / "reconciler" / "fleet" / "pages" / folder for folder in ("static", "templates")]
         assert {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.iterdir()} <= set(wheel.namelist())
+        write_all(tmp_path)
+        schemas = {f"reconciler/schemas/{path.name}": path.read_bytes() for path in tmp_path.glob("*.json")}
+        assert {name: wheel.read(name) for name in wheel.namelist() if name.startswith("reconciler/schemas/")} == schemas
     python = tmp_path / "environment" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True, timeout=120)
     subprocess.run([python, "-m", "pip", "install", "-q", f"{first / names[0]}[sandbox]"], check=True, capture_output=True, timeout=240)

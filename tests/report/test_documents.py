@@ -28,7 +28,6 @@ from tests.proofs import costly
 from tests.report.made import at, change, delta, outcome, plan, result, the_example
 
 NOW = datetime(2026, 11, 21, 8, 0, 30, 5, tzinfo=timezone(timedelta(hours=1)))
-SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 
 def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
@@ -139,10 +138,9 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
 
 
 @costly
-def test_every_schema_is_a_schema_and_the_one_that_is_checked_in() -> None:
-    for name, schema in schemas().items():
+def test_every_schema_is_a_schema() -> None:
+    for schema in schemas().values():
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert json.loads((SCHEMAS / name).read_text(encoding="utf-8")) == schema, f"{name}: run: python schemas/generate.py"
 
 
 def test_a_schema_refuses_what_is_not_in_the_document() -> None:

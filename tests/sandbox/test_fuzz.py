@@ -9,7 +9,6 @@ import random
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,6 +17,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from reconciler.sandbox import control
 from reconciler.sandbox.app import GROUPS
+from tests.documents import service
 from tests.proofs import costly
 from tests.sandbox.box import ADA, BASE, CONTROL, Box
 from tests.sandbox.world import World
@@ -29,7 +29,7 @@ ROUTES = sorted(
         for endpoint in router.endpoints
     }
 )
-DOCUMENT = json.loads((Path(__file__).parents[2] / "schemas" / "service.openapi.json").read_text(encoding="utf-8"))
+DOCUMENT = service()
 EXAMPLES = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", "20"))
 
 
