@@ -148,3 +148,26 @@ def test_whether_pages_have_conditions_is_asked_only_where_it_matters_and_once(c
     assert asked("plan") == 0
     write(acme, turned_off, **top)
     assert asked("plan") == 1
+
+
+def test_urls_of_pages_that_only_a_claim_opens_are_in_no_ledger_and_no_sitemap(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    urls: dict[str, Any] = {"urls": {"redirects": ["csv"]}}
+
+    def listed() -> list[str]:
+        acme("apply", "--yes", "--allow-exposure", "**", "--allow-dead-urls", "/**", code=0)
+        acme("urls", "check", code=0)
+        return [line.split()[0].partition("/published/")[2] for line in acme("urls", "list", code=0).stdout.splitlines()]
+
+    write(acme, **urls)
+    assert listed() == ["docs", "docs/docs", "docs/docs/start", "docs/start"]
+    assert "staff" not in acme("urls", "export", code=0).stdout
+    write(acme, turned_off, **urls)
+    changes = [(change["reason"], change["after"].partition("/published/")[2]) for change in acme.json("plan")["urls"]]
+    assert changes == [("new", "docs/docs/staff"), ("new", "docs/staff")]
+    assert "docs/docs/staff" in listed()
+    write(acme, **urls)
+    assert [(change["reason"], change["title"]) for change in acme.json("plan")["urls"]] == [("gone", "Staff"), ("gone", "Staff")]
+    assert "at most some of its readers can read a page there now" in acme("plan", code=exits.REFUSED).stderr
+    assert "docs/docs/staff" not in listed()
+    assert not list(acme.root.glob("redirects/*")), "no file of redirects names it"
