@@ -11,6 +11,7 @@ import yaml
 
 from reconciler import exits
 from tests.command_line import Cli
+from tests.features.rehearsal.previewed import PreviewFile
 
 ORG: dict[str, Any] = {"organization": "org_acme"}
 STAFF = {"title": "Staff", "slug": "staff", "condition": "visitor.claims.staff"}
@@ -105,6 +106,10 @@ def test_the_review_says_of_whom_the_conditions_of_pages_are_no_longer_asked(cli
     rows = {row["address"]: row for row in acme.json("access")["objects"]}
     sides = [[line["reader"] for line in rows["acme/space/docs"][side]] for side in ("before", "after")]
     assert ("anyone" in sides[0], f"anyone{ALL}" in sides[1]) == (True, True)
+    hint = "Pages with conditions of their own may be hidden from readers of what contains them."
+    assert hint in acme("access").stdout
+    acme("apply", "--yes", "--allow-exposure", "**", code=0)
+    assert hint not in acme("access").stdout, "no condition counts any more"
     assert rows["acme/space/docs"]["before"] != rows["acme/space/docs"]["after"]
 
 
@@ -171,3 +176,21 @@ def test_urls_of_pages_that_only_a_claim_opens_are_in_no_ledger_and_no_sitemap(c
     assert "at most some of its readers can read a page there now" in acme("plan", code=exits.REFUSED).stderr
     assert "docs/docs/staff" not in listed()
     assert not list(acme.root.glob("redirects/*")), "no file of redirects names it"
+
+
+def test_a_preview_names_the_readers_of_a_page_with_a_condition_apart_from_those_of_its_space(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    write(acme, turned_off)
+    acme("rehearse", "--report", "html=preview.html")
+    file = PreviewFile((acme.root / "preview.html").read_text(encoding="utf-8"))
+
+    def readers(side: str) -> tuple[set[str], list[set[str]]]:
+        (site,) = (site for site in file.data[side]["sites"] if site["title"] == "Docs")
+        (variant,) = site["parts"]
+        numbers = [variant["readers"], *variant.get("guarded", {}).values()]
+        first, *pages = [{file.data["readers"][reader]["reader"] for reader in file.data["audiences"][number]} for number in numbers]
+        return first, pages
+
+    space, (page,) = readers("before")
+    assert ("anyone" in space, "anyone" in page, "visitor:visitor.claims.staff" in page) == (True, False, True)
+    assert readers("after")[1] == [], "then it has no condition that counts"

@@ -41,6 +41,7 @@ from reconciler.resource.risks import (
 
 NONE: Final = "no"  # what an example of a reader may do with an object that they cannot read
 TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
+OF_SITES: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS)  # the readers whom conditions keep out
 ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, EACH_BY_ROLE, *BY_ROLE)
 
 
@@ -97,7 +98,8 @@ class Review:
     """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read.
     `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read.
     `strangers`: the readers who are named and whom the organization does not have. `examples`: the same objects with one reader of each
-    sort, or those that were asked about, and `people` with everybody by name, where that was read; () where nobody wants them."""
+    sort, or those that were asked about, and `people` with everybody by name, where that was read; () where nobody wants them. `guarded`:
+    whether conditions of single pages may keep some of the readers out."""
 
     project: str
     environment: str | None
@@ -112,6 +114,7 @@ class Review:
     strangers: tuple[str, ...] = ()
     examples: tuple[ReviewRow, ...] = ()
     people: tuple[ReviewRow, ...] = ()
+    guarded: bool = False
 
 
 def review(
@@ -169,6 +172,7 @@ def review(
         tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
         rows_of(reviewing.examples) if whole else (),
         rows_of(reviewing.people) if whole and not readers and (actual.personal or actual.personal_failures) else (),
+        any(access.conditional and access.who in OF_SITES for side in sides for key in keys if kinds[key[0]].pages for access in side.of(key)),
     )
 
 
