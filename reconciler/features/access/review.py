@@ -17,7 +17,7 @@ from reconciler.features.access.verdicts import ADMIN, GIVEN, UNREAD, AskedWorld
 from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.people import PersonalAccess, PersonalLevel, name_of, people_of, role_of
+from reconciler.plan.audience.people import PersonalAccess, PersonalLevel, is_unread, name_of, people_of, role_of
 from reconciler.plan.audience.readers import Access, Audiences, folded, order
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.matching.match import identify
@@ -168,17 +168,12 @@ def review(
         len(plan.steps),
         tuple(sorted(name_of(kinds, person) for person in admins)),
         about,
-        sum(1 for person in people_of(kinds, actual.objects) if _is_unread(kinds, actual, person)),
+        sum(1 for person in people_of(kinds, actual.objects) if is_unread(kinds, actual, person)),
         tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
         rows_of(reviewing.examples) if whole else (),
         rows_of(reviewing.people) if whole and not readers and (actual.personal or actual.personal_failures) else (),
         any(access.conditional and access.who in OF_SITES for side in sides for key in keys if kinds[key[0]].pages for access in side.of(key)),
     )
-
-
-def _is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
-    """Whether it is not known what a person was given, who may not do everything anyway."""
-    return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
 
 
 _Lines = Callable[[AskedWorld, Key], Iterator[ReaderLine]]

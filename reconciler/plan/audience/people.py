@@ -59,6 +59,11 @@ def unasked(kinds: Kinds, actual: Actual) -> frozenset[Key]:
     return frozenset(person.key for person in people if person.key not in actual.personal and person.key not in actual.personal_failures)
 
 
+def is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
+    """Whether it is not known what a person was given, who may not do everything anyway."""
+    return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
+
+
 def role_of(kinds: Kinds, person: Observed) -> str:
     """The role of a person: one of ROLES; `guest` where it is unknown."""
     scarce = kinds[person.kind].scarce
