@@ -172,7 +172,13 @@ def review(
         tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
         rows_of(reviewing.examples) if whole else (),
         rows_of(reviewing.people) if whole and not readers and (actual.personal or actual.personal_failures) else (),
-        any(access.conditional and access.who in OF_SITES for side in sides for key in keys if kinds[key[0]].pages for access in side.of(key)),
+        any(
+            access.conditional and access.who in OF_SITES
+            for side in sides
+            for key in keys
+            if kinds[key[0]].pages
+            for access in side.of(key)
+        ),
     )
 
 

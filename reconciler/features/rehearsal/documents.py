@@ -19,7 +19,8 @@ class ReaderChangeData(t.Record):
     ]
     others: NotRequired[
         Annotated[
-            bool, t.doc("Whether whoever was given access one by one may be among them, because that was not read. Absent in older documents.")
+            bool,
+            t.doc("Whether whoever was given access one by one may be among them, because that was not read. Absent in older documents."),
         ]
     ]
     before: NotRequired[

@@ -173,7 +173,10 @@ class StoredTreeData(t.Record):
     kind: t.KindName
     id: Annotated[t.Text, t.doc("The id of the object that contains the pages.")]
     revision: Annotated[t.Text, t.doc("Of its content.")]
-    pages: Annotated[t.Items[PageTexts], t.doc("The id, the title, the path and the condition of each, in the order of readers. Without conditions in older states.")]
+    pages: Annotated[
+        t.Items[PageTexts],
+        t.doc("The id, the title, the path and the condition of each, in the order of readers. Without conditions in older states."),
+    ]
 
 
 class StateDocument(t.Record):
