@@ -124,10 +124,11 @@ def _met(readers: Audiences, key: Key, whom: frozenset[str]) -> Access | None:
     return min(passed, key=lambda access: (access.conditional, len(access.conditions), sorted(access.conditions)), default=None)
 
 
-def _read_under(met: Access | None, variant: Variant, **more: bool) -> Variant:
+def _read_under(met: Access | None, variant: Variant, *, is_open: bool = True, by_link: bool = False) -> Variant:
     """A variant with the conditions that its readers meet; of pages, none is known to be met where nobody reads it without a claim."""
     conditions = met.conditions if met is not None else frozenset[str]()
-    return replace(variant, conditions=conditions, is_adaptive=met is None or met.conditional, **more)
+    is_adaptive = met is None or met.conditional
+    return replace(variant, is_open=is_open, by_link=by_link, conditions=conditions, is_adaptive=is_adaptive)
 
 
 def _was_open(moment: Published, key: Key) -> bool:

@@ -170,7 +170,7 @@ def summary(review: Review) -> str:
 
 def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
     """The review as data."""
-    return {
+    document: AccessDocument = {
         "format": "reconciler.access/1",
         "project": review.project,
         "environment": review.environment,
@@ -182,6 +182,11 @@ def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
         "violations": [violation_data(item) for item in review.violations],
         "unknown": unknown_data(review.unknown),
     }
+    if review.people:
+        document["people"] = [
+            {"address": str(row.address), "before": _lines(row.before), "after": _lines(row.after)} for row in review.people
+        ]
+    return document
 
 
 def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:

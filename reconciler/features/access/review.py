@@ -319,16 +319,24 @@ class _Reviewing:
 
     def people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         """Everybody who can read an object, or may be able to, by name; also those who can as anybody can."""
+        assert look.personal is not None
+        lines: dict[tuple[int, str | None], ReaderLine | None] = {}
         for person in self._members[self.looks.index(look)]:
-            line = self._person(look, key, person)
-            if line is None or line.doubt:
-                verdict = look.of_person(person, key)
-                if verdict.sees is Sees.YES or (line is None and verdict.sees is Sees.UNDECIDED):
-                    reason = verdict.access.who if verdict.access is not None else ""
-                    line = self._line(look, key, name_of(self.kinds, person), verdict.access, verdict.doubt)
-                    line = replace(line, reason=reason, person=True)
-            if line is not None:
-                yield line
+            alike = look.personal.alike(person, key)
+            if alike not in lines:
+                lines[alike] = self._by_name(look, key, person)
+            if (line := lines[alike]) is not None:
+                yield replace(line, reader=name_of(self.kinds, person))
+
+    def _by_name(self, look: AskedWorld, key: Key, person: Observed) -> ReaderLine | None:
+        """What a person can do, as a member or as anybody; None where nothing."""
+        line = self._person(look, key, person)
+        if line is None or line.doubt:
+            verdict = look.of_person(person, key)
+            if verdict.sees is Sees.YES or (line is None and verdict.sees is Sees.UNDECIDED):
+                reason = verdict.access.who if verdict.access is not None else ""
+                line = replace(self._line(look, key, "", verdict.access, verdict.doubt), reason=reason, person=True)
+        return line
 
     @cached_property
     def _members(self) -> Sequence[Sequence[Observed]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+import reconciler
 from reconciler import exits
 from reconciler.features.access.section import MAPS
 from tests.cli.test_progress import AT_ONCE, SLOW, narrated
@@ -285,3 +286,15 @@ def test_who_may_keep_what_they_were_given_is_not_named_among_those_who_lose(acm
     rehearsed(acme, "comment", readPeople=True)
     acme("apply", "--yes", "--allow-exposure", "**", code=0)
     assert rehearsed(acme, "guest", readPeople=True) == (["members (comment) can no longer read acme/space/salaries"], [])
+
+
+def test_a_document_has_everybody_by_name_where_people_are_read_and_python_has_the_same(acme: Cli) -> None:
+    assert "people" not in acme.json("access")
+    named = {row["address"]: row for row in acme.json("access", "--people")["people"]}
+    assert [(line["reader"], line["level"], line["reason"]) for line in named["acme/space/salaries"]["after"]] == [
+        ("ada@acme.example", "admin", "admin"),
+        ("vera@acme.example", "admin", "given one by one"),
+    ]
+    with reconciler.open(acme.root) as opened:
+        assert {row["address"]: row for row in opened.access(people=True).as_document()["people"]} == named
+        assert "people" not in opened.access().as_document()
