@@ -151,13 +151,15 @@ class OpenedProject:
 
         return self._run(work)
 
-    def access(self, reader: str | Iterable[str] = (), *, who: str | None = None) -> AccessResult:
+    def access(self, reader: str | Iterable[str] = (), *, who: str | None = None, people: bool = False) -> AccessResult:
         """Find out who can read what, now and after the plan. Sends GET requests only.
 
         Args:
             reader: Only these readers: `"anyone"`, `"agent"`, `"link=KEY"`, `"role=ROLE"`, `"member=E-MAIL"`, `"team=KEY"` or
                 `"claims=NAME=VALUE"`. Empty: all classes.
             who: Instead, the address of one object, with everybody who can read it by name.
+            people: Whether to ask what single people may do, 1 or 2 requests for each: `model.people` and the document then have everybody
+                who can read each object by name.
 
         Raises:
             UsageError: The address is none, or names nothing that has readers.
@@ -169,7 +171,8 @@ class OpenedProject:
             raise UsageError(f"who is {who}: {error}", id="RC-option-value", hint="Such as acme/space/guides.") from None
 
         def work(run: Run) -> AccessResult:
-            return AccessResult(model=run.voice.masks.data(access_of(run, readers, about)), made_at=now(), masks=run.voice.masks)
+            reviewed = access_of(run, readers, about, people=people, whole=people)
+            return AccessResult(model=run.voice.masks.data(reviewed), made_at=now(), masks=run.voice.masks)
 
         return self._run(work)
 

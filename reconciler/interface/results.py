@@ -205,7 +205,8 @@ class AccessResult(CallResult):
     """Who can read what, now and after the plan.
 
     Attributes:
-        model: The whole review: `rows`, one for each object, with its readers `before` and `after`; `violations`; `unknown`.
+        model: The whole review: `rows`, one for each object, with its readers `before` and `after`; `people`, the same by name, where
+            they were asked for; `violations`; `unknown`.
     """
 
     model: Review

@@ -21,6 +21,7 @@ class Variant:
     higher one. Empty where only the service knows them. `is_open`: to everybody who knows the URL, not only to those whom the site admits.
     `by_link`: to those alone who hold a share link of this site, which opens no other one.
     `conditions`: those that a visitor meets without any claim, such as `!visitor.claims.staff`: who has that claim does not read there.
+    `is_adaptive`: whether the conditions of pages count too.
     """
 
     at: Key
@@ -31,6 +32,7 @@ class Variant:
     is_open: bool = True
     by_link: bool = False
     conditions: frozenset[str] = frozenset()
+    is_adaptive: bool = False
 
 
 class SecretUrl(NamedTuple):

@@ -31,7 +31,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import title
 from reconciler.model.variants import SecretUrl, SiteUrls, Variant
-from reconciler.plan.audience.readers import Audiences, Objects, whole_of
+from reconciler.plan.audience.readers import Access, Audiences, Objects, whole_of
 from reconciler.plan.containment import Key, page_fields, showing_kinds
 from reconciler.resource import LIFECYCLE, UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.conditions import holds_without_claims
@@ -75,8 +75,8 @@ def readable(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key
     for kind in moment.kinds.values():
         for key, space in _shown(moment, kind):
             if any(access.who in READERS for access in moment.readers.of(key)):
-                conditions = _conditions(moment.readers, key, OPEN)
-                shown.append(replace(_variant(moment, key, space), is_open=conditions is not None, conditions=conditions or frozenset()))
+                met = _met(moment.readers, key, OPEN)
+                shown.append(_read_under(met, _variant(moment, key, space), is_open=met is not None))
     return _apart(shown, earlier)
 
 
@@ -94,11 +94,11 @@ def _apart(shown: list[Variant], earlier: Mapping[Key, Variant]) -> dict[Key, Va
 
 def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
     for key, space in _shown(moment, kind):
-        if (conditions := _conditions(moment.readers, key, OPEN)) is not None:
-            yield replace(_variant(moment, key, space), conditions=conditions)
-        elif (conditions := _conditions(moment.readers, key, ADMITTED)) is not None and not _was_open(moment, key):
-            by_link = _conditions(moment.readers, key, frozenset({VISITORS})) is None
-            yield replace(_variant(moment, key, space), is_open=False, by_link=by_link, conditions=conditions)
+        if (met := _met(moment.readers, key, OPEN)) is not None:
+            yield _read_under(met, _variant(moment, key, space))
+        elif (met := _met(moment.readers, key, ADMITTED)) is not None and not _was_open(moment, key):
+            by_link = _met(moment.readers, key, frozenset({VISITORS})) is None
+            yield _read_under(met, _variant(moment, key, space), is_open=False, by_link=by_link)
 
 
 def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
@@ -117,10 +117,18 @@ def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
             yield key, space
 
 
-def _conditions(readers: Audiences, key: Key, whom: frozenset[str]) -> frozenset[str] | None:
-    """The conditions under which these readers read the object without bringing any claim; None where they do not."""
-    passed = [access.conditions for access in readers.of(key) if access.who in whom and all(map(holds_without_claims, access.conditions))]
-    return min(passed, key=lambda conditions: (len(conditions), sorted(conditions)), default=None)
+def _met(readers: Audiences, key: Key, whom: frozenset[str]) -> Access | None:
+    """By which of their accesses these readers read the object without bringing any claim, the one with fewest conditions; None where they
+    do not."""
+    passed = [access for access in readers.of(key) if access.who in whom and all(map(holds_without_claims, access.conditions))]
+    return min(passed, key=lambda access: (access.conditional, len(access.conditions), sorted(access.conditions)), default=None)
+
+
+def _read_under(met: Access | None, variant: Variant, *, is_open: bool = True, by_link: bool = False) -> Variant:
+    """A variant with the conditions that its readers meet; of pages, none is known to be met where nobody reads it without a claim."""
+    conditions = met.conditions if met is not None else frozenset[str]()
+    is_adaptive = met is None or met.conditional
+    return replace(variant, is_open=is_open, by_link=by_link, conditions=conditions, is_adaptive=is_adaptive)
 
 
 def _was_open(moment: Published, key: Key) -> bool:
@@ -128,7 +136,7 @@ def _was_open(moment: Published, key: Key) -> bool:
     if moment.past:
         return False
     site, earlier = _chain(moment, key)[-1], moment.earlier
-    return earlier is not None and earlier.find(site) is not None and _conditions(earlier.readers, site, OPEN) is not None
+    return earlier is not None and earlier.find(site) is not None and _met(earlier.readers, site, OPEN) is not None
 
 
 def _variant(moment: Published, key: Key, space: Key) -> Variant:
@@ -299,7 +307,7 @@ def _sites(*some: Mapping[Key, Variant]) -> set[Key]:
 def _answers(some: Mapping[Key, Variant], site: Key) -> set[tuple[Any, ...]]:
     """What can be told apart of the URLs of a site without knowing a page."""
     return {
-        (variant.space, variant.is_open, variant.conditions, *sorted(variant.bases.items()))
+        (variant.space, variant.is_open, variant.conditions, variant.is_adaptive, *sorted(variant.bases.items()))
         for variant in some.values()
         if variant.site == site
     }

@@ -180,7 +180,7 @@ class TableGroup:
 
 @dataclass(frozen=True)
 class SheetTable:
-    """Rows in columns. `matrix`: many short columns, for formats with room for them."""
+    """Rows in columns. `matrix`: many short columns after two that name the row, for formats with room for them."""
 
     title: str
     columns: Sequence[str]

@@ -11,6 +11,7 @@ import yaml
 
 from reconciler import exits
 from tests.command_line import Cli
+from tests.features.rehearsal.previewed import PreviewFile
 
 ORG: dict[str, Any] = {"organization": "org_acme"}
 STAFF = {"title": "Staff", "slug": "staff", "condition": "visitor.claims.staff"}
@@ -105,6 +106,10 @@ def test_the_review_says_of_whom_the_conditions_of_pages_are_no_longer_asked(cli
     rows = {row["address"]: row for row in acme.json("access")["objects"]}
     sides = [[line["reader"] for line in rows["acme/space/docs"][side]] for side in ("before", "after")]
     assert ("anyone" in sides[0], f"anyone{ALL}" in sides[1]) == (True, True)
+    hint = "Pages with conditions of their own may be hidden from readers of what contains them."
+    assert hint in acme("access").stdout
+    acme("apply", "--yes", "--allow-exposure", "**", code=0)
+    assert hint not in acme("access").stdout, "no condition counts any more"
     assert rows["acme/space/docs"]["before"] != rows["acme/space/docs"]["after"]
 
 
@@ -148,3 +153,44 @@ def test_whether_pages_have_conditions_is_asked_only_where_it_matters_and_once(c
     assert asked("plan") == 0
     write(acme, turned_off, **top)
     assert asked("plan") == 1
+
+
+def test_urls_of_pages_that_only_a_claim_opens_are_in_no_ledger_and_no_sitemap(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    urls: dict[str, Any] = {"urls": {"redirects": ["csv"]}}
+
+    def listed() -> list[str]:
+        acme("apply", "--yes", "--allow-exposure", "**", "--allow-dead-urls", "/**", code=0)
+        acme("urls", "check", code=0)
+        return [line.split()[0].partition("/published/")[2] for line in acme("urls", "list", code=0).stdout.splitlines()]
+
+    write(acme, **urls)
+    assert listed() == ["docs", "docs/docs", "docs/docs/start", "docs/start"]
+    assert "staff" not in acme("urls", "export", code=0).stdout
+    write(acme, turned_off, **urls)
+    changes = [(change["reason"], change["after"].partition("/published/")[2]) for change in acme.json("plan")["urls"]]
+    assert changes == [("new", "docs/docs/staff"), ("new", "docs/staff")]
+    assert "docs/docs/staff" in listed()
+    write(acme, **urls)
+    assert [(change["reason"], change["title"]) for change in acme.json("plan")["urls"]] == [("gone", "Staff"), ("gone", "Staff")]
+    assert "at most some of its readers can read a page there now" in acme("plan", code=exits.REFUSED).stderr
+    assert "docs/docs/staff" not in listed()
+    assert not list(acme.root.glob("redirects/*")), "no file of redirects names it"
+
+
+def test_a_preview_names_the_readers_of_a_page_with_a_condition_apart_from_those_of_its_space(cli: Cli) -> None:
+    acme = applied(cli, GUARDED)
+    write(acme, turned_off)
+    acme("rehearse", "--report", "html=preview.html")
+    file = PreviewFile((acme.root / "preview.html").read_text(encoding="utf-8"))
+
+    def readers(side: str) -> tuple[set[str], list[set[str]]]:
+        (site,) = (site for site in file.data[side]["sites"] if site["title"] == "Docs")
+        (variant,) = site["parts"]
+        numbers = [variant["readers"], *variant.get("guarded", {}).values()]
+        first, *pages = [{file.data["readers"][reader]["reader"] for reader in file.data["audiences"][number]} for number in numbers]
+        return first, pages
+
+    space, (page,) = readers("before")
+    assert ("anyone" in space, "anyone" in page, "visitor:visitor.claims.staff" in page) == (True, False, True)
+    assert readers("after")[1] == [], "then it has no condition that counts"

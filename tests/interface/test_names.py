@@ -21,7 +21,7 @@ SIGNATURES = {
     "OpenedProject.apply": "(plan, *, limits=None)",
     "OpenedProject.drift": "(*, coverage=False)",
     "OpenedProject.accept": "(names=(), *, limits=None)",
-    "OpenedProject.access": "(reader=(), *, who=None)",
+    "OpenedProject.access": "(reader=(), *, who=None, people=False)",
     "OpenedProject.rehearse": "()",
     "OpenedProject.undo": "(run='last', *, limits=None)",
     "OpenedProject.imported": "(organization=None)",

@@ -51,7 +51,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], about: Address | None, 
     options = Options.of(screen, parameters)
     if about is not None and readers:
         raise UsageError("--who shows everybody, so it takes no --as", id="RC-options-conflict", hint="Pass one of them.")
-    whole = options.format in WHOLE
+    whole = options.format in WHOLE or (people and options.format == "json")
     with opened(screen, options) as run:
         reviewed, made_at = screen.masked_data(access_of(run, readers, about, people=people, whole=whole)), now()
     document = access_document(reviewed, created_at=made_at)

@@ -1,8 +1,8 @@
 """The access review for whoever has to sign it: a row for each reader of each object, and a matrix of readers and objects. Pure.
 
-    object                    anyone    ada@acme.example    linus@acme.example and 2 more
-    acme/space/guides         read      admin               edit
-    acme/space/salaries       no        admin               perhaps
+    object                    title       anyone    ada@acme.example    linus@acme.example and 2 more
+    acme/space/guides         Guides      read      admin               edit
+    acme/space/salaries       Salaries    no        admin               perhaps
 
 *No* is only said where it is certain: what was not read, or cannot be decided, is `perhaps`.
 """
@@ -104,12 +104,13 @@ def matrices(review: Review, branches: Sequence[tuple[str, Sequence[tuple[int, R
 
         def cells(depth: int, row: ReviewRow, part: Sequence[str] = part, also: bool = also) -> list[list[TableCell]]:
             shown = [[TableCell(text := columns[name][row.address], _style(text))] for name in part]
-            return [[TableCell(str(row.address), Style.HEAD, depth=depth)], *shown, *([[TableCell(others[row.address])]] if also else [])]
+            named = [[TableCell(str(row.address), Style.HEAD, depth=depth)], [TableCell(row.title)]]
+            return [*named, *shown, *([[TableCell(others[row.address])]] if also else [])]
 
         numbered = f", {at // WIDE + 1} of {-(-len(titles) // WIDE)}" if len(titles) > WIDE else ""
         yield SheetTable(
             f"Who may do what{numbered}",
-            ("object", *part, *([OTHERS] if also else [])),
+            ("object", "title", *part, *([OTHERS] if also else [])),
             [TableGroup(title, [cells(*pair) for pair in rows]) for title, rows in branches],
             matrix=True,
         )

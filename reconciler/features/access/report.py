@@ -35,6 +35,7 @@ UNREAD: Final = (
     "So may whoever was given access one by one: that was not read of {}. reconciler access --who ADDRESS reads it, and so does "
     "service.readPeople."
 )
+GUARDED: Final = "Pages with conditions of their own may be hidden from readers of what contains them."
 CERTAIN: Final = "No is only said where it is certain. Perhaps: it could not be read, or cannot be decided."
 TOO_LARGE: Final = "The page has no matrix of so many objects and readers. reconciler access --format csv has a row for each."
 NOTHING: Final = "does not exist"
@@ -61,6 +62,7 @@ def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> She
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
     unasked = f" {UNREAD.format(count(review.unasked, 'person', 'people'))}" if review.unasked else ""
     remark: tuple[str, ...] = () if review.readers or review.about or not review.rows else (REMARK + unasked,)
+    remark += (GUARDED,) if review.guarded and review.rows else ()
     tables = [_people(review)] if review.about else [_table(review), _counts(review)] if review.rows else []
     if review.examples:
         matrix = [*matrices(review, branches(review.rows))]
@@ -168,7 +170,7 @@ def summary(review: Review) -> str:
 
 def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
     """The review as data."""
-    return {
+    document: AccessDocument = {
         "format": "reconciler.access/1",
         "project": review.project,
         "environment": review.environment,
@@ -180,6 +182,11 @@ def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
         "violations": [violation_data(item) for item in review.violations],
         "unknown": unknown_data(review.unknown),
     }
+    if review.people:
+        document["people"] = [
+            {"address": str(row.address), "before": _lines(row.before), "after": _lines(row.after)} for row in review.people
+        ]
+    return document
 
 
 def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:

@@ -17,7 +17,7 @@ from reconciler.features.access.verdicts import ADMIN, GIVEN, UNREAD, AskedWorld
 from reconciler.model import Actual, Desired, NamedReader, Observed, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.people import PersonalAccess, PersonalLevel, name_of, people_of, role_of
+from reconciler.plan.audience.people import PersonalAccess, PersonalLevel, is_unread, name_of, people_of, role_of
 from reconciler.plan.audience.readers import Access, Audiences, folded, order
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.matching.match import identify
@@ -41,6 +41,7 @@ from reconciler.resource.risks import (
 
 NONE: Final = "no"  # what an example of a reader may do with an object that they cannot read
 TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
+OF_SITES: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS)  # the readers whom conditions keep out
 ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, EACH_BY_ROLE, *BY_ROLE)
 
 
@@ -97,7 +98,8 @@ class Review:
     """`readers`: those that were asked about, () for all classes. `violations`: of the project's tests. `unknown`: what was not read.
     `admins`: by name. `about`: the object whose readers are shown by name. `unasked`: how many people's own access was not read.
     `strangers`: the readers who are named and whom the organization does not have. `examples`: the same objects with one reader of each
-    sort, or those that were asked about, and `people` with everybody by name, where that was read; () where nobody wants them."""
+    sort, or those that were asked about, and `people` with everybody by name, where that was read; () where nobody wants them. `guarded`:
+    whether conditions of single pages may keep some of the readers out."""
 
     project: str
     environment: str | None
@@ -112,6 +114,7 @@ class Review:
     strangers: tuple[str, ...] = ()
     examples: tuple[ReviewRow, ...] = ()
     people: tuple[ReviewRow, ...] = ()
+    guarded: bool = False
 
 
 def review(
@@ -165,16 +168,18 @@ def review(
         len(plan.steps),
         tuple(sorted(name_of(kinds, person) for person in admins)),
         about,
-        sum(1 for person in people_of(kinds, actual.objects) if _is_unread(kinds, actual, person)),
+        sum(1 for person in people_of(kinds, actual.objects) if is_unread(kinds, actual, person)),
         tuple(reader.says for reader in readers if reader.sort is ReaderSort.MEMBER and looks[0].meant(reader) == ([], "")),
         rows_of(reviewing.examples) if whole else (),
         rows_of(reviewing.people) if whole and not readers and (actual.personal or actual.personal_failures) else (),
+        any(
+            access.conditional and access.who in OF_SITES
+            for side in sides
+            for key in keys
+            if kinds[key[0]].pages
+            for access in side.of(key)
+        ),
     )
-
-
-def _is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
-    """Whether it is not known what a person was given, who may not do everything anyway."""
-    return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
 
 
 _Lines = Callable[[AskedWorld, Key], Iterator[ReaderLine]]
@@ -314,16 +319,24 @@ class _Reviewing:
 
     def people(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         """Everybody who can read an object, or may be able to, by name; also those who can as anybody can."""
+        assert look.personal is not None
+        lines: dict[tuple[int, str | None], ReaderLine | None] = {}
         for person in self._members[self.looks.index(look)]:
-            line = self._person(look, key, person)
-            if line is None or line.doubt:
-                verdict = look.of_person(person, key)
-                if verdict.sees is Sees.YES or (line is None and verdict.sees is Sees.UNDECIDED):
-                    reason = verdict.access.who if verdict.access is not None else ""
-                    line = self._line(look, key, name_of(self.kinds, person), verdict.access, verdict.doubt)
-                    line = replace(line, reason=reason, person=True)
-            if line is not None:
-                yield line
+            alike = look.personal.alike(person, key)
+            if alike not in lines:
+                lines[alike] = self._by_name(look, key, person)
+            if (line := lines[alike]) is not None:
+                yield replace(line, reader=name_of(self.kinds, person))
+
+    def _by_name(self, look: AskedWorld, key: Key, person: Observed) -> ReaderLine | None:
+        """What a person can do, as a member or as anybody; None where nothing."""
+        line = self._person(look, key, person)
+        if line is None or line.doubt:
+            verdict = look.of_person(person, key)
+            if verdict.sees is Sees.YES or (line is None and verdict.sees is Sees.UNDECIDED):
+                reason = verdict.access.who if verdict.access is not None else ""
+                line = replace(self._line(look, key, "", verdict.access, verdict.doubt), reason=reason, person=True)
+        return line
 
     @cached_property
     def _members(self) -> Sequence[Sequence[Observed]]:

@@ -14,6 +14,15 @@ class ReaderChangeData(t.Record):
     kind: t.KindName
     title: t.Text
     address: Annotated[t.AddressText | None, t.doc("Null for an object that is not managed.")]
+    people: NotRequired[
+        Annotated[t.Text, t.doc("Of members who gain, those by name whom the plan names; empty for others. Absent in older documents.")]
+    ]
+    others: NotRequired[
+        Annotated[
+            bool,
+            t.doc("Whether whoever was given access one by one may be among them, because that was not read. Absent in older documents."),
+        ]
+    ]
     before: NotRequired[
         Annotated[
             t.Text | None, t.doc("Who the same reader was in words, if they could read it and may do more now. Absent in older documents.")

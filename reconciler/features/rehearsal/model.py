@@ -13,7 +13,8 @@ from reconciler.address import Address
 class ReaderChange:
     """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it. `who`: the same for people.
 
-    `before`: who the same reader was, where they could read it already and may do more now; "" for a reader who is new.
+    `before`: who the same reader was, where they could read it already and may do more now; "" for a reader who is new. `people`: of new
+    members those by name whom the plan names. `others`: whoever was given access one by one may be among them too, which was not read.
     """
 
     reader: str
@@ -23,6 +24,8 @@ class ReaderChange:
     address: Address | None
     who: str = ""
     before: str = ""
+    people: str = ""
+    others: bool = False
 
 
 @dataclass(frozen=True)

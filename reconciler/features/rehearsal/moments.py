@@ -190,8 +190,13 @@ class Moments:
             for key in now.reads(name, reader) - before.reads(name, reader)
         }
 
-    def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
-        """Readings as people know their objects, managed ones first."""
+    def changes(
+        self,
+        readings: Iterable[SeenReading],
+        addresses: Mapping[tuple[str, str], Address],
+        people: Callable[[str, tuple[str, str]], tuple[str, bool]] = lambda reader, key: ("", False),
+    ) -> tuple[ReaderChange, ...]:
+        """Readings as people know their objects, managed ones first. `people`: those of a reader by name, and whether others may be."""
         titles = {**self.start.titles, **self.end.titles}
         names = {**self.start.names, **self.end.names}
         changes = [
@@ -202,6 +207,7 @@ class Moments:
                 addresses.get((kind, id)),
                 reader_in_words(reader, names),
                 reader_in_words(before, names),
+                *people(reader, (kind, id)),
             )
             for reader, before, kind, id in self._merged(readings)
         ]

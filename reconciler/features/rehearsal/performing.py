@@ -33,6 +33,7 @@ from reconciler.features.rehearsal.copying import LivingAnswers, read_living, ro
 from reconciler.features.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.features.rehearsal.model import DeletedObject, Divergence, Rehearsal
 from reconciler.features.rehearsal.moments import Moments
+from reconciler.features.rehearsal.people import new_people
 from reconciler.features.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
 from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.features.rehearsal.redirects import tested_redirects
@@ -180,7 +181,8 @@ class CopiedRun:
             run, outcome, ours, again = self._applied(planned, moments, access)
             addresses |= self._addresses()
             end = pictured()
-            gained = moments.changes(moments.gained(), addresses)
+            people = new_people(PlannedWorld(self.kinds, self.project.desired, planned.plan, planned.actual, planned.matches))
+            gained = moments.changes(moments.gained(), addresses, people)
             lost = moments.changes(moments.lost(), addresses)
             undone = self._undone(run, before, export, addresses)
         finally:

@@ -120,9 +120,12 @@ class _Tables:
 
     def part(self, part: Data) -> Data:
         """A part of a site with the number of its audience, and so all below it."""
-        audience = tuple(sorted(self.reader(name) for name in part["readers"]))
         below = {"parts": [self.part(inner) for inner in part["parts"]]} if "parts" in part else {}
-        return {**part, "readers": self.audiences.setdefault(audience, len(self.audiences)), **below}
+        guarded = {"guarded": {page: self.audience(names) for page, names in part["guarded"].items()}} if "guarded" in part else {}
+        return {**part, "readers": self.audience(part["readers"]), **guarded, **below}
+
+    def audience(self, names: Iterable[str]) -> int:
+        return self.audiences.setdefault(tuple(sorted(map(self.reader, names))), len(self.audiences))
 
     def urls(self, moment: SeenMoment, sites: Iterable[list[Data]], without: SeenMoment | None = None) -> list[Data]:
         """The URLs of a moment by their sites: what they begin with, their paths, and the pages behind them; those with the same page

@@ -30,6 +30,7 @@ from reconciler.text.urls import containing
 
 Data = Mapping[str, Any]
 NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
+GIVEN: Final = "perhaps whoever was given access one by one"  # where it was not read
 MOST_NAMES: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
 
@@ -81,6 +82,8 @@ def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
             "title": change.title,
             "address": None if change.address is None else str(change.address),
             "before": change.before or None,
+            "people": change.people,
+            "others": change.others,
         }
         for change in changes
     ]
@@ -249,7 +252,7 @@ def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int, 
 def _gained(changes: Sequence[types.ReaderChangeData]) -> list[str]:
     """Who can newly read what, and who could already and may do more now."""
     new = [change for change in changes if not change.get("before")]
-    roles = [f"{change['who']} may do more than {change['before']} in {_name(change)}" for change in changes if change.get("before")]
+    roles = [f"{by_name(change)} may do more than {change['before']} in {_name(change)}" for change in changes if change.get("before")]
     return [*_readers(widest(new), "can newly read"), *roles]
 
 
@@ -266,14 +269,23 @@ def _readers(changes: Sequence[types.ReaderChangeData], verb: str) -> list[str]:
 def reader_groups(
     changes: Iterable[types.ReaderChangeData], name: Callable[[types.ReaderChangeData], str]
 ) -> list[tuple[list[str], tuple[str, ...]]]:
-    """The readers of the same objects, the widest first, with the names of the objects; those of most objects first."""
+    """The readers of the same objects, the widest first, with the names of the objects; those of most objects first. Whoever was given
+    access one by one comes last, where that was not read."""
     objects: dict[str, set[str]] = defaultdict(set)
+    unread: set[str] = set()
     for change in changes:
-        objects[change["who"]].add(name(change))
+        objects[by_name(change)].add(name(change))
+        unread |= {by_name(change)} if change.get("others") else set()
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for who, readable in objects.items():
         alike[tuple(sorted(readable, key=lambda name: (name.count("/"), name)))].append(who)
-    return [(sorted(readers, key=_width), names) for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1]))]
+    groups = sorted(alike.items(), key=lambda item: (-len(item[0]), item[1]))
+    return [([*sorted(readers, key=_width), *([] if unread.isdisjoint(readers) else [GIVEN])], names) for names, readers in groups]
+
+
+def by_name(change: types.ReaderChangeData) -> str:
+    """`members (comment): ada@acme.example, grace@acme.example`."""
+    return ": ".join(filter(None, [change["who"], change.get("people")]))
 
 
 def widest(changes: Sequence[types.ReaderChangeData]) -> list[types.ReaderChangeData]:
@@ -304,9 +316,10 @@ def _name(change: types.ReaderChangeData) -> str:
 
 def enumerated(names: Sequence[str]) -> str:
     """`a, b and c`; of many, the first ones; "" for none."""
+    between = "; " if any(": " in name for name in names) else ", "  # people of a class have commas between them
     if len(names) > MOST_NAMES + 1:
-        return f"{', '.join(names[:MOST_NAMES])} and {count(len(names) - MOST_NAMES, 'other reader')}"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+        return f"{between.join(names[:MOST_NAMES])} and {count(len(names) - MOST_NAMES, 'other reader')}"
+    return " and ".join(filter(None, [between.join(names[:-1]), *names[-1:]]))
 
 
 def _closed(urls: Data) -> list[str]:

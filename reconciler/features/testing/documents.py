@@ -25,6 +25,7 @@ class ProjectTestData(Record):
     source: SourceData
     passed: bool
     mismatches: list[MismatchData]
+    left: Annotated[list[MismatchData], doc("What only a plan can judge, because no file says what people were given.")]
 
 
 class TestedSummaryData(Record):

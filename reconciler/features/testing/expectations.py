@@ -14,12 +14,15 @@ from typing import Any, NamedTuple, Protocol
 
 from reconciler.address import Address, Glob
 from reconciler.features.testing.model import Mismatch
-from reconciler.model import AccessTest, Blocked, Change, NamedReader, Observed, Plan, Source
+from reconciler.model import AccessTest, Blocked, Change, NamedReader, Observed, Plan, ReaderSort, Source
 from reconciler.plan.changes import Names, named
 from reconciler.report.words import count, data, shown
 from reconciler.resource import UNSET, Kinds
 
 BLOCKED = "blocked"  # what is counted beside the actions
+KNOWS = ": whoever knows the URL can read it"
+NOT_ALL = ": not everybody in it can"
+BY_FILES = ", by what the files say"
 LISTED = 10  # changes or objects that a mismatch names
 
 
@@ -58,7 +61,12 @@ class Twin(Protocol):
         ...
 
     def read_by(self, reader: NamedReader, *, informed: bool) -> Collection[tuple[str, str]]:
-        """What a reader reads, by kind and id. `informed`: they know every URL, where it is not known whether they do."""
+        """What a reader reads, by kind and id. `informed`: whoever of a team reads it, and they know every URL, where it is not known
+        whether they do."""
+        ...
+
+    def nobody(self, reader: NamedReader) -> str:
+        """Why the files do not say what a person or a team may do; "" where they do."""
         ...
 
     def pages(self, reader: NamedReader, site: Address | None, path: str) -> Mapping[str, ServedPage | None]:
@@ -100,18 +108,24 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Readers:
-    """What a reader must and must not be able to read."""
+    """What a reader must and must not be able to read. `of_service`: the test is about the service, where people may have been given
+    what no file says: what they do not see by the files is left to a plan."""
 
     test: AccessTest
+    of_service: bool = False
 
     @property
     def source(self) -> Source:
         return self.test.source
 
     def check(self, kinds: Kinds, twin: Twin) -> Iterator[Mismatch]:
+        reader, why = self.test.reader, f" ({self.test.reason})" if self.test.reason else ""
+        who = reader.says
+        if unknown := twin.nobody(reader):
+            yield Mismatch(self.source, f"{unknown}{why}", left=self.of_service)
+            return
         # Whether they know the URL of an unlisted site is not known.
-        read, may_read = (twin.read_by(self.test.reader, informed=informed) for informed in (False, True))
-        who, why = self.test.reader.says, f" ({self.test.reason})" if self.test.reason else ""
+        read, may_read = (twin.read_by(reader, informed=informed) for informed in (False, True))
         for demand, address in self.test.asks:
             id, source = twin.ids.get(address), demand.pattern.source
             if id is None and (demand.sees or address not in twin.known):
@@ -123,8 +137,11 @@ class Readers:
             must, wanted = ("must see", "can read") if demand.sees else ("must not see", "cannot read")
             if can == wanted:
                 continue
-            doubt = ": whoever knows the URL can read it" if can not in ("can read", "cannot read") else ""
-            yield Mismatch(source, f"{who} {can} {address}, and {must} it{doubt}{why}", f"{wanted} it", f"{can} it")
+            named = BY_FILES if reader.person is not None else ""
+            perhaps = NOT_ALL if reader.sort is ReaderSort.TEAM else KNOWS
+            doubt = named if can in ("can read", "cannot read") else perhaps
+            left = self.of_service and demand.sees and bool(named)
+            yield Mismatch(source, f"{who} {can} {address}, and {must} it{doubt}{why}", f"{wanted} it", f"{can} it", left=left)
 
 
 @dataclass(frozen=True)

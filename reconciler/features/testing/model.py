@@ -13,7 +13,8 @@ class Mismatch:
     """One expectation that is not met, or one step that failed.
 
     `message`: one sentence without its full stop. `expected` and `actual`: what differs, "" where the sentence says it all. `lines`: what
-    else helps to understand it, such as the lines of a difference between two texts.
+    else helps to understand it, such as the lines of a difference between two texts. `left`: nothing offline can say whether it is met, so
+    that it is for a plan of the service to judge.
     """
 
     source: Source
@@ -23,11 +24,13 @@ class Mismatch:
     lines: tuple[str, ...] = ()
     # Of the cause.
     id: str = "RC-expectation-not-met"
+    left: bool = False
 
 
 @dataclass(frozen=True)
 class ProjectTestResult:
-    """One test. `sort`: what it is an example of (`test`, `access`, `policy`). `mismatches`: none if it passed.
+    """One test. `sort`: what it is an example of (`test`, `access`, `policy`). `mismatches`: none if it passed. `left`: what only
+    a plan can judge.
 
     `problems`: in its files, so that it could not be run. `written`: the snapshots that it has now, by name, where they are updated.
     """
@@ -37,6 +40,7 @@ class ProjectTestResult:
     sort: str = "test"
     environment: str | None = None
     mismatches: tuple[Mismatch, ...] = ()
+    left: tuple[Mismatch, ...] = ()
     problems: tuple[Problem, ...] = ()
     written: tuple[tuple[str, str], ...] = ()
 

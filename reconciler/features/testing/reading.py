@@ -293,9 +293,6 @@ class TestReader:
             return None
         if sort == "as":
             test = read_access_test(node, self.kinds, self.resources, self.removed, self.problems)
-            if test is not None and test.reader.person is not None:
-                self._no_person(test.source)
-                return None
             if test is not None and not any(True for _ in test.asks):
                 wrong = "no pattern of this reader matches a resource here, so it cannot fail"
                 self.problems.absent(node.at, wrong, id="RC-expects-nothing")
@@ -313,11 +310,6 @@ class TestReader:
         keys.rest()
         return expectation
 
-    def _no_person(self, at: Source) -> None:
-        """Report a reader that is a person: the sandbox of a test has the people of the files, and nothing that they were given."""
-        wrong = "a test of a project has no member or team as its reader: its sandbox knows nothing that people were given"
-        self.problems.add(at, f"{wrong}; write {{role: ROLE}}, or test them in access, which plan evaluates", id="RC-unknown-choice")
-
     def _page(self, node: Map, keys: KeyReader) -> Expectation | None:
         url, title, who = keys.text("url"), keys.text("title"), keys.entry("as")
         site, space = self._declared(keys, k.SITE), self._declared(keys, "shows")
@@ -325,7 +317,8 @@ class TestReader:
         readers = NamedReaders(self.kinds, self.resources, self.problems, self.removed)
         reader = readers.read(who.node) if who is not None else NamedReader(ReaderSort.ANYONE)
         if reader is not None and reader.person is not None and who is not None:
-            self._no_person(who.at)
+            wrong = "a published URL shows a member what it shows anyone"
+            self.problems.add(who.at, f"{wrong}; write anyone, or {{claims: {{NAME: VALUE}}}} for whoever signs in", id="RC-unknown-choice")
             return None
         if url is None or reader is None:
             return None

@@ -33,6 +33,7 @@ def _entry(result: ProjectTestResult) -> SheetEntry:
     word, weight, style = ("passed", Weight.CHANGE, Style.CREATE) if result.passed else ("failed", Weight.URGENT, Style.BLOCKED)
     environment = f" ({result.environment})" if result.environment and result.environment not in result.name else ""
     lines = [line for mismatch in result.mismatches for line in _lines(mismatch)]
+    lines += [SheetLine(Style.DIM, "?", "", f"{left.source}  left to plan: {left.message}", source=left.source) for left in result.left]
     where = f"{word}  {result.name}{environment}"
     return SheetEntry(result.source.file_and_line, where, lines, weight, result.source, style)
 
@@ -87,6 +88,7 @@ def _test(result: ProjectTestResult) -> ProjectTestData:
         "source": {"file": result.source.file, "line": result.source.line},
         "passed": result.passed,
         "mismatches": [_data(mismatch) for mismatch in result.mismatches],
+        "left": [_data(mismatch) for mismatch in result.left],
     }
 
 

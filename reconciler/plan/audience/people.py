@@ -59,6 +59,11 @@ def unasked(kinds: Kinds, actual: Actual) -> frozenset[Key]:
     return frozenset(person.key for person in people if person.key not in actual.personal and person.key not in actual.personal_failures)
 
 
+def is_unread(kinds: Kinds, actual: Actual, person: Observed) -> bool:
+    """Whether it is not known what a person was given, who may not do everything anyway."""
+    return person.key not in actual.personal and not kinds[person.kind].holds_scarce(person.values)
+
+
 def role_of(kinds: Kinds, person: Observed) -> str:
     """The role of a person: one of ROLES; `guest` where it is unknown."""
     scarce = kinds[person.kind].scarce
@@ -75,6 +80,25 @@ class PersonalAccess:
     first: Audiences
     actual: Actual
     _without: dict[Key, frozenset[Key]] = field(default_factory=dict)
+    _classes: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def alike(self, person: Observed, key: Key) -> tuple[int, str | None]:
+        """The same for people who may do the same with an object: of the same role, and of whom the service says the same."""
+        by_role, by_answers = self._classes.get(person.key) or self._classified(person)
+        levels = self.actual.personal.get(person.key, {}).get(key[0])
+        # After a change it matters what the service says of other objects, too.
+        return (by_role, levels.get(key[1])) if levels is not None and self.audiences is self.first else (by_answers, None)
+
+    def _classified(self, person: Observed) -> tuple[int, int]:
+        now, first = (side.find(person.key) or person for side in (self.audiences, self.first))
+        kind, lists = self.kinds[person.kind], self.actual.personal.get(person.key, {}).items()
+        who = (*(self._as_member(side) for side in (now, first)), kind.is_active(now.values), kind.holds_scarce(now.values))
+        said = frozenset((name, frozenset(levels.items())) for name, levels in lists if self.kinds[name].audience is not None)
+        classes = ((person.kind, *who), (person.kind, *who, said, self.actual.personal_failures.get(person.key)))
+        by_role, by_answers = (self._numbers.setdefault(known, len(self._numbers)) for known in classes)
+        self._classes[person.key] = by_role, by_answers
+        return by_role, by_answers
 
     def of(self, person: Observed, key: Key) -> PersonalLevel:
         """What a person may do with an object as one of its organization; what everybody may do with it does not count."""
@@ -201,12 +225,15 @@ def newly(kinds: Kinds, actual: Actual, before: Audiences, after: Audiences) -> 
     def named(key: Key, access: Access) -> str:
         whom = set(BY_ROLE) if access.who in (MEMBERS, EACH_BY_ROLE) else {access.who} & BY_ROLE.keys()
         roles = {BY_ROLE[who] for who in whom}
-        able = sorted(
-            name_of(kinds, person)
-            for person in people
-            if role_of(kinds, person) in roles and then.of(person, key).most > now.of(person, key).most
-        )
-        return some(able)
+        gains: dict[tuple[int, str | None], bool] = {}
+        able = []
+        for person in people:
+            alike = then.alike(person, key)
+            if alike not in gains:
+                gains[alike] = role_of(kinds, person) in roles and then.of(person, key).most > now.of(person, key).most
+            if gains[alike]:
+                able.append(name_of(kinds, person))
+        return some(sorted(able))
 
     return named
 

@@ -13,7 +13,7 @@ from reconciler.model import Origin, What
 from reconciler.report.schemas import types as t
 
 Ids = dict[t.Text, t.Text]
-PageTexts = Annotated[list[t.Text], Field(min_length=3, max_length=3)]
+PageTexts = Annotated[list[t.Text], Field(min_length=3, max_length=4)]
 
 
 class TrackedData(t.ResourceData):
@@ -173,7 +173,10 @@ class StoredTreeData(t.Record):
     kind: t.KindName
     id: Annotated[t.Text, t.doc("The id of the object that contains the pages.")]
     revision: Annotated[t.Text, t.doc("Of its content.")]
-    pages: Annotated[t.Items[PageTexts], t.doc("The id, the title and the path of each, in the order of readers.")]
+    pages: Annotated[
+        t.Items[PageTexts],
+        t.doc("The id, the title, the path and the condition of each, in the order of readers. Without conditions in older states."),
+    ]
 
 
 class StateDocument(t.Record):

@@ -154,11 +154,30 @@ def seed_document(project: Project, kinds: Kinds, own: SeedFile | None) -> dict[
     for kind in kinds.values():
         if kind.undeclared and kind.seeds:
             seed[kind.seeds] += _people(project, kind, roots)
+    given = own.document if own is not None else {}
+    people = _ids_of_people(kinds, seed, given)
     for address, declared in resources.items():
         kind, home = kinds[declared.kind], roots.get(address.root)
         if kind.within is not None and not kind.undeclared and kind.seeds and declared.id is not None and home is not None:
-            seed[kind.seeds].append(_existing(kinds, resources, declared, home))
-    return _merged({name: rows for name, rows in seed.items() if rows}, own.document if own is not None else {}, kinds)
+            seed[kind.seeds].append(_existing(kinds, resources, declared, home) | _inside(kind, declared, home, people))
+    return _merged({name: rows for name, rows in seed.items() if rows}, given, kinds)
+
+
+def _ids_of_people(kinds: Kinds, *seeds: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """The ids of people by their root and e-mail; what a later seed says counts."""
+    ids: dict[tuple[str, str], str] = {}
+    for kind in (kind for kind in kinds.values() if kind.undeclared and kind.seeds):
+        for rows in (seed.get(kind.seeds) for seed in seeds):
+            for row in rows if isinstance(rows, list) else ():
+                if isinstance(row, Mapping):
+                    ids[str(row.get(kind.within or "")), str(row.get(str(kind.place.key_is))).lower()] = str(row.get("id"))
+    return ids
+
+
+def _inside(kind: Kind, declared: Declared, root: str, people: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """Who is in an object that is adopted: no request could add them."""
+    fields = [field for field in kind.fields.values() if field.gathered and declared.values.get(field.name)]
+    return {field.wire: [people[root, at.key.lower()] for at in sorted(declared.values[field.name])] for field in fields}
 
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,10 @@ from reconciler.sandbox.store import Object, Store
 
 @dataclass
 class Picture:
-    """`sites`: data without readers. `contents`: titles and pages of spaces, by id. `conditions`: of each site, those in force in it."""
+    """`sites`: data without readers. `contents`: titles and pages of spaces, by id. `conditions`: of each site, those in force in it.
+
+    A variant has in `guarded` the readers of those of its pages that have conditions of their own, where these count.
+    """
 
     sites: list[Object] = field(default_factory=list)
     contents: dict[str, Object] = field(default_factory=dict)
@@ -45,7 +48,8 @@ class Picture:
         def part(shown: Object) -> Object:
             rest = {name: value for name, value in shown.items() if not name.startswith("_")}
             below = {"parts": [part(inner) for inner in shown["parts"]]} if "parts" in shown else {}
-            return {**rest, "readers": readers(shown["_conditions"]), **below}
+            guarded = {page: readers(conditions) for page, conditions in shown.get("_guarded", {}).items()}
+            return {**rest, "readers": readers(shown["_conditions"]), **({"guarded": guarded} if guarded else {}), **below}
 
         return part(site)
 
@@ -91,8 +95,11 @@ def _site(store: Store, base: str, site: Object, gate: Gate, taken: Picture) -> 
         taken.conditions[site["id"]].add(conditions)
         if space not in taken.contents:
             taken.contents[space] = {"title": pages.title(shown), "pages": [_page(page) for page in pages.pages(shown)]}
-        title = pages.title(shown)
-        return _part("variant", shown, title, conditions, path=str(shown["path"]), default=bool(shown.get("default")), content=space)
+        title, own = pages.title(shown), [page for page in pages.pages(shown) if page.conditions and gate.is_adaptive]
+        guarded = {str(page.data.get("id")): conditions | page.conditions for page in own}
+        taken.conditions[site["id"]].update(guarded.values())
+        place = {"path": str(shown["path"]), "default": bool(shown.get("default")), "content": space, "_guarded": guarded}
+        return _part("variant", shown, title, conditions, **place)
 
     parts = list(level(None)) if pages.in_sections else [variant(None, item) for item in pages.variants(None)]
     return _part(

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+import reconciler
 from reconciler import exits
 from reconciler.features.access.section import MAPS
 from tests.cli.test_progress import AT_ONCE, SLOW, narrated
 from tests.command_line import Cli
 from tests.documents import configuration
+from tests.features.rehearsal.previewed import PreviewFile
 
 ORG: dict[str, Any] = {"organization": "org_acme"}
 PEOPLE = {"ada": "admin", "old": "admin", "vera": "read", "linus": "edit", "grace": "create", "gus": None}
@@ -252,3 +254,47 @@ def test_the_schema_for_editors_accepts_every_reader_that_the_project_may_name(s
     value = {"claims": {"plan": "pro"}, "role": "guest"}.get(sort, "a-key")
     project = {"access": [{"as": {sort: value}, "mustNotSee": ["acme/space/open"]}]}
     assert [error.message for error in configuration().iter_errors(project)] == []
+
+
+def rehearsed(cli: Cli, level: str, **service: Any) -> tuple[list[str], list[str]]:
+    """What a rehearsal says of who reads `salaries` with this level, and the readers of the plan's exposures of it."""
+    opened = project(service={**PROJECT["service"], **service})
+    node(opened, "salaries")["defaultLevel"] = level
+    write(cli, opened)
+    said = cli("rehearse").stdout
+    lines = [line.strip(" +-") for line in said.splitlines() if "newly read" in line or "no longer read" in line]
+    return lines, [reader for exposure in cli.json("plan")["exposures"] for reader in exposure["readers"]]
+
+
+def test_a_rehearsal_names_the_people_whom_the_plan_names_and_whoever_was_not_read(acme: Cli) -> None:
+    people = "members: grace@acme.example, gus@acme.example, linus@acme.example"
+    assert rehearsed(acme, "read", readPeople=True) == ([f"{people} can newly read acme/space/salaries"], [people])
+    unread = "members and perhaps whoever was given access one by one can newly read acme/space/salaries"
+    assert rehearsed(acme, "read") == ([unread], ["members"])
+
+
+def test_the_preview_names_them_too(acme: Cli) -> None:
+    rehearsed(acme, "comment", readPeople=True)
+    acme("rehearse", "--report", "html=preview.html")
+    shown = PreviewFile((acme.root / "preview.html").read_text(encoding="utf-8"))
+    names = "grace@acme.example, gus@acme.example, linus@acme.example"
+    assert f"members (comment): {names}" in shown.html, "on the first screen"
+    assert [change["people"] for change in shown.document["readers"]["gained"] if change["who"] == "members (comment)"] == [names]
+
+
+def test_who_may_keep_what_they_were_given_is_not_named_among_those_who_lose(acme: Cli) -> None:
+    rehearsed(acme, "comment", readPeople=True)
+    acme("apply", "--yes", "--allow-exposure", "**", code=0)
+    assert rehearsed(acme, "guest", readPeople=True) == (["members (comment) can no longer read acme/space/salaries"], [])
+
+
+def test_a_document_has_everybody_by_name_where_people_are_read_and_python_has_the_same(acme: Cli) -> None:
+    assert "people" not in acme.json("access")
+    named = {row["address"]: row for row in acme.json("access", "--people")["people"]}
+    assert [(line["reader"], line["level"], line["reason"]) for line in named["acme/space/salaries"]["after"]] == [
+        ("ada@acme.example", "admin", "admin"),
+        ("vera@acme.example", "admin", "given one by one"),
+    ]
+    with reconciler.open(acme.root) as opened:
+        assert {row["address"]: row for row in opened.access(people=True).as_document()["people"]} == named
+        assert "people" not in opened.access().as_document()

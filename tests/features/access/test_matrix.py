@@ -116,6 +116,9 @@ def test_the_matrix_says_the_same_on_a_desk_and_on_a_phone(acme: Cli, tmp_path: 
             assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
             assert [rule["id"] for rule in Axe().run(tab).response["violations"]] == []
             context.close()
+            assert {address.rpartition("/")[2]: cells["title"] for address, cells in shown.items() if "/space/" in address} == {
+                space: space.title() for space in SPACES
+            }
             for name in PEOPLE.keys() - {"old"}:
                 for space in SPACES:
                     (mark,) = (text for who, text in shown[f"acme/space/{space}"].items() if f"{name}@" in who)

@@ -23,6 +23,7 @@ from reconciler.features.rehearsal.page.page import page as page_of
 from reconciler.features.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.features.rehearsal.report import rehearsal_document
 from tests import browser, processes
+from tests.audience import test_page_conditions as page_conditions
 from tests.command_line import Cli
 from tests.features.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 from tests.plan.edits import NOW
@@ -62,7 +63,17 @@ def preview(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def chromium(preview: str) -> Iterator[Browser]:  # whose loop would not let the file be written after it started
+def guarded() -> Iterator[str]:
+    """The URL of a preview of a site with a page that has a condition of its own, before and after it counts no longer."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = page_conditions.applied(Cli(Path(folder)), page_conditions.GUARDED)
+        page_conditions.write(project, page_conditions.turned_off)
+        project("rehearse", "--report", "html=preview.html")
+        yield (Path(folder) / "preview.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def chromium(preview: str, guarded: str) -> Iterator[Browser]:  # whose loop would not let the files be written after it started
     with browser.chromium() as started:
         yield started
 
@@ -193,6 +204,19 @@ def test_each_reader_is_one_click_and_sees_other_differences(chromium: Browser, 
         opened.page.get_by_role("region", name="After").get_by_role("link", name="Plans").first.click()
         opened.page.get_by_text("Who else sees this page?").last.click()
         assert "whoever has the share link" in opened.page.locator("details[open]").inner_text()
+
+
+def test_a_page_with_a_condition_of_its_own_is_shown_only_to_readers_who_meet_it(chromium: Browser, guarded: str) -> None:
+    with Opened(chromium, guarded) as opened:
+        opened.view("Docs")
+        before, after = (opened.page.get_by_role("region", name=name) for name in ("Before", "After"))
+        assert ("Staff" in before.inner_text(), "Staff" in after.inner_text()) == (False, True)
+        opened.page.get_by_role("navigation", name="Read as").get_by_role("link").filter(has_text="staff holds").click()
+        before.get_by_role("link", name="Staff").first.wait_for()
+        before.get_by_role("link", name="Staff").first.click()
+        opened.page.get_by_text("Who else sees this page?").first.click()
+        shown = opened.page.locator("details[open]").first.inner_text()
+        assert "anyone only after" in " ".join(shown.split())
 
 
 def test_the_readers_of_an_object_follow_the_requests(chromium: Browser, preview: str) -> None:

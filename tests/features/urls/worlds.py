@@ -28,6 +28,7 @@ SITES: Final = ("docs", "help")
 VISIBILITIES: Final = ("public", "public", "public", "unlisted", "share-link", "visitor-auth")
 KNOWS_THE_URL: Final = Reader(address=True)
 CONDITIONS: Final = ("visitor.claims.staff", "visitor.claims.partner")
+OF_PAGES: Final = (*CONDITIONS, "visitor.claims.unsigned.beta")
 
 
 def seed_of(chance: random.Random) -> dict[str, Any]:
@@ -38,8 +39,9 @@ def seed_of(chance: random.Random) -> dict[str, Any]:
 
 
 def pages(key: str, chance: random.Random) -> list[Tree]:
-    """Up to eight pages at up to three levels, each with a title of its own; some are headings, some hidden."""
+    """Up to eight pages at up to three levels, each with a title of its own; some are headings, some hidden, some have a condition."""
     taken: set[str] = set()
+    apart = random.Random(repr(chance.getstate()))  # so that the other choices of a seed stay as they were
 
     def below(path: str, depth: int) -> list[Tree]:
         rows = []
@@ -50,6 +52,7 @@ def pages(key: str, chance: random.Random) -> list[Tree]:
                 kind = "group" if chance.random() < 0.15 else "document"
                 inside = below(inner, depth + 1) if depth < 2 and chance.random() < 0.5 else []
                 page = {"title": f"{key} {inner}", "path": inner, "slug": word, "type": kind, "pages": inside}
+                page |= {"condition": apart.choice(OF_PAGES)} if apart.random() < 0.15 else {}
                 rows.append({**page, "hidden": True} if chance.random() < 0.1 else page)
         return rows
 

@@ -227,7 +227,8 @@ class _Gathering:
         before = self._before(folder, header, environment[0])
         seed_file = self._seed(folder, header, evaluation)
         seed = self._seeded(project, before, seed_file)
-        return ProjectTest(header.name, header.source, project, steps, expectations, seed, seed_file, before, folder)
+        seeded = self._people(project, seed_file)
+        return ProjectTest(header.name, header.source, project, steps, expectations, seed, seed_file, before, folder, seeded=seeded)
 
     def _reader(
         self, path: Path, folder: Path, header: Header, project: Project, evaluation: Evaluation, environment: str | None
@@ -312,6 +313,15 @@ class _Gathering:
             return document
         return seed_document(before, self.kinds, SeedFile("", document, Map(Source("", 1), {})))
 
+    def _people(self, project: Project, own: SeedFile | None) -> frozenset[str]:
+        """The e-mails of the people whom a seed has itself."""
+        try:
+            given = own or own_seed(project)
+        except ConfigError:
+            return frozenset()  # reported with the seed
+        rows = given.document.get("members") if given is not None else None
+        return frozenset(str(row.get("email")).lower() for row in (rows if isinstance(rows, list) else ()) if isinstance(row, Mapping))
+
     # -- the rules of the project, as tests --------------------------------------------------------------------------------------------
 
     def _access(self) -> Iterator[ProjectTest]:
@@ -324,7 +334,7 @@ class _Gathering:
             if loaded is None or not any(True for test in access for _ in test.asks) or not self._wanted(name):
                 continue
             project, at = loaded[0], access[0].source
-            expectations = tuple(Readers(test) for test in access)
+            expectations = tuple(Readers(test, of_service=True) for test in access)
             yield ProjectTest(
                 name,
                 at,
@@ -336,6 +346,7 @@ class _Gathering:
                 None,
                 self.root,
                 "access",
+                self._people(project, None),
             )
 
     def _examples(self, file: TestFile) -> Iterator[ProjectTestResult]:

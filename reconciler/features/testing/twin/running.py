@@ -20,7 +20,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from reconciler import exits
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
@@ -29,10 +29,12 @@ from reconciler.features.testing.declared import TwinStep
 from reconciler.features.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
 from reconciler.features.testing.model import Mismatch, ProjectTestResult
 from reconciler.features.testing.twin.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
+from reconciler.features.testing.twin.people import as_files_say, people_in_files
 from reconciler.features.urls.redirects.required import canonical
 from reconciler.kinds import load as load_kinds
 from reconciler.model import NamedReader, Observed, Outcome, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
+from reconciler.plan.audience.people import some
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet, sheet_text
@@ -56,7 +58,8 @@ WIDTH: Final = 100  # columns of a snapshot, whatever the terminal
 @dataclass(frozen=True)
 class ProjectTest:
     """One test, ready to be run. `seed`: what exists before, of which `seed_file` is a part; `before`: the project that is applied first.
-    `folder`: that of its file, where its snapshots are."""
+    `folder`: that of its file, where its snapshots are. `seeded`: the e-mails of the people whom the seed has, beside those that a project
+    assumes."""
 
     name: str
     source: Source
@@ -68,6 +71,7 @@ class ProjectTest:
     before: Project | None = None
     folder: Path = Path()
     sort: str = "test"
+    seeded: frozenset[str] = frozenset()
 
     @property
     def snapshots(self) -> tuple[str, ...]:
@@ -83,14 +87,16 @@ def run_test(test: ProjectTest, snapshots: Mapping[str, str], *, update: bool = 
         with tempfile.TemporaryDirectory(prefix="reconciler-test-") as folder, ExitStack() as stack:
             twin = _started(test, Path(folder), snapshots, stack)
             if test.before is not None:
-                twin.mismatches += twin.steps((TwinStep("apply", test.source),), test.before)
-            twin.mismatches += twin.steps(test.steps, test.project)
+                twin.mismatches += twin.steps((TwinStep("apply", test.source),), as_files_say(twin.kinds, test.before, test.seeded))
+            twin.mismatches += twin.steps(test.steps, twin.project)
             mismatches = [*twin.mismatches, *twin.unexpected_refusals(test), *twin.unfinished(test)]
             for expectation in test.expectations:
                 if not (update and isinstance(expectation, Snapshot)):
                     mismatches += expectation.check(twin.kinds, twin)
             texts = tuple((name, twin.text) for name in test.snapshots) if update else ()
-            return replace(result, mismatches=twin.voice.masks.data(tuple(dict.fromkeys(mismatches))), written=texts)
+            shown = twin.voice.masks.data(tuple(dict.fromkeys(mismatches)))
+            wrong, left = (tuple(item for item in shown if item.left is is_left) for is_left in (False, True))
+            return replace(result, mismatches=wrong, left=left, written=texts)
     except ConfigError as error:
         return replace(result, problems=error.problems)
     except ReconcilerError as error:
@@ -122,7 +128,8 @@ def _started(test: ProjectTest, folder: Path, snapshots: Mapping[str, str], stac
     kinds = keyed(load_kinds(), state.digest_key(), test.project)
     voice.hide(sensitive_texts(test.project, kinds))
     limits = EVERYTHING if all(step.consent for step in test.steps) else Limits()
-    return RunningTwin(voice, kinds, service, state, sandbox, test.project, Operation(limits=limits), snapshots)
+    project = as_files_say(kinds, test.project, test.seeded)
+    return RunningTwin(voice, kinds, service, state, sandbox, project, Operation(limits=limits), snapshots, seeded=test.seeded)
 
 
 @dataclass
@@ -137,6 +144,8 @@ class RunningTwin:
     project: Project
     operation: Operation
     snapshots: Mapping[str, str]
+    # The e-mails of people whom the seed has, beside those that the project assumes.
+    seeded: frozenset[str] = frozenset()
     mismatches: list[Mismatch] = field(default_factory=list)
     # Of each apply in its order; None if it was not refused.
     refusals: list[Refusal | None] = field(default_factory=list)
@@ -323,8 +332,31 @@ class RunningTwin:
     def read_by(self, reader: NamedReader, *, informed: bool) -> Collection[tuple[str, str]]:
         from reconciler.sandbox.sites.named import read_by
 
-        role = reader.role if reader.sort is ReaderSort.ROLE else None
-        return read_by(self.sandbox, self._reader(reader, informed=informed), role)
+        role, who = reader.role if reader.sort is ReaderSort.ROLE else None, self._reader(reader, informed=informed)
+        if reader.person is None:
+            return read_by(self.sandbox, who, role)
+        each = [read_by(self.sandbox, who, member=id) for id in self._people(reader)]
+        return frozenset.union(*each) if informed else frozenset.intersection(*each)
+
+    def nobody(self, reader: NamedReader) -> str:
+        if reader.person is None:
+            return ""
+        people, known = self._people(reader), people_in_files(self.project.desired, self.seeded)
+        unknown = sorted(email for email in people.values() if email not in known) if people else [reader.says]
+        way = "declare the role in members, or add it to the seed"
+        return f"no file says what {some(unknown)} may do, so the test proves nothing; {way}" if unknown else ""
+
+    def _people(self, reader: NamedReader) -> Mapping[str, str]:
+        """The e-mails of the people on the twin that a reader stands for, by id."""
+        assert reader.person is not None
+        members = {item["id"]: str(item["email"]).lower() for item in self.sandbox.select("member", organization=self._root(reader.person))}
+        if reader.sort is ReaderSort.MEMBER:
+            return {id: email for id, email in members.items() if email == reader.person.key.lower()}
+        team = self.sandbox.find("team", bare(self.ids.get(reader.person, "")))
+        return {id: members[id] for id in (team["_members"] if team is not None else ()) if id in members}
+
+    def _root(self, address: Address) -> str:
+        return self.ids.get(address.root, "")
 
     def _reader(self, reader: NamedReader, *, informed: bool) -> Any:
         """A reader as the sandbox knows them."""

@@ -14,11 +14,13 @@ from reconciler.address import Address
 
 
 class Page(NamedTuple):
-    """A page that has a URL. `path`: below the URL of what shows it; it begins and ends with no slash."""
+    """A page that has a URL. `path`: below the URL of what shows it; it begins and ends with no slash. `condition`: what a visitor must
+    meet to read it, where conditions count: its own and those of the pages that it is below, as one; "" for none."""
 
     id: str
     title: str
     path: str
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class UrlReason(StrEnum):
 @dataclass(frozen=True)
 class PageUrl:
     """A URL at which a page answers for everybody who knows it. A page has one for each place that shows it, and shorter ones where
-    segments may be left out. `space`, `site`: what contains the page and what publishes it. `conditions`: see `Variant`.
+    segments may be left out. `space`, `site`: what contains the page and what publishes it. `conditions`: as of a `Variant`, with the
+    page's own.
     `is_first`: the page answers at the URL of what shows it, as its first one."""
 
     url: str

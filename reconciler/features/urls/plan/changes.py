@@ -25,6 +25,7 @@ from reconciler.model import Plan
 from reconciler.model.variants import SecretUrl, SiteUrls, Variant
 from reconciler.plan.containment import Key
 from reconciler.plan.variants import quoted
+from reconciler.resource.conditions import holds_without_claims
 from reconciler.text.urls import containing
 
 Trees = Mapping[Key, PageTree | str]
@@ -107,8 +108,10 @@ def answering(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) 
         if not isinstance(tree, PageTree) or not variant.bases:
             (created if variant.space in site_urls.created or not variant.bases else unread).update(bases)
             continue
-        for base in () if variant.is_open else bases:
-            for url, page in ((base, tree.pages[0]), *((_url(base, page), page) for page in tree.pages)) if tree.pages else ():
+        # Whoever meets the condition of the first page gets it at the URL of the variant.
+        hidden = tree.pages if not variant.is_open else [page for page in tree.pages if _read_by(variant, page) is None]
+        for base in bases:
+            for url, page in (*((base, page) for page in hidden if page == tree.pages[0]), *((_url(base, page), page) for page in hidden)):
                 urls.setdefault(recorded_url(url), set()).add(page.id)
     closed = {url for variant in variants if not variant.is_open for url in variant.bases.values() or (variant.root,)}
     return AnsweringUrls(
@@ -160,9 +163,9 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     return frozenset(asked - trees.keys() - site_urls.created)
 
 
-def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, Key | None, frozenset[str]]]:
+def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, bool, Key | None, frozenset[str]]]:
     return {
-        (variant.space, rank, base, variant.is_open, variant.site if variant.by_link else None, variant.conditions)
+        (variant.space, rank, base, variant.is_open, variant.is_adaptive, variant.site if variant.by_link else None, variant.conditions)
         for variant in variants
         for rank, base in variant.bases.items()
     }
@@ -185,13 +188,23 @@ def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, UrlAnswer
     paths = {space: [quoted(page.path) for page in pages] for space, pages in shown.items()}
     answers: dict[str, UrlAnswer] = {}
     for rank, base, variant in ranked:
-        pages = shown.get(variant.space, ())
-        for page, path in zip(pages, paths.get(variant.space, ()), strict=True):
+        first = True
+        for page, path in zip(shown.get(variant.space, ()), paths.get(variant.space, ()), strict=True):
+            if (read := _read_by(variant, page)) is None:
+                continue
             if (url := f"{base}/{path}") not in answers:
-                answers[url] = UrlAnswer(rank, variant, page)
-        for page in pages[:1]:
-            answers.setdefault(base, UrlAnswer(rank, variant, page, first=True))
+                answers[url] = UrlAnswer(rank, read, page)
+            if first:
+                answers.setdefault(base, UrlAnswer(rank, read, page, first=True))
+                first = False
     return answers
+
+
+def _read_by(variant: Variant, page: Page) -> Variant | None:
+    """The variant for the readers of one of its pages; None where only visitors with a claim read it."""
+    if not page.condition or not variant.is_adaptive:
+        return variant
+    return replace(variant, conditions=variant.conditions | {page.condition}) if holds_without_claims(page.condition) else None
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _digest(kinds: Kinds, actual: Actual, some: list[Variant]) -> str:
         kind = kinds[variant.space[0]]
         revision = revision_of(kind, actual.find(*variant.space))
         bases = {rank: recorded_url(base) for rank, base in sorted(variant.bases.items())}
-        parts.append(f"{variant.at} {variant.space} {bases} {revision}")
+        parts.append(f"{variant.at} {variant.space} {bases} {revision} {sorted(variant.conditions)} {variant.is_adaptive}")
         if not revision:
             return ""
     return sha256("\n".join(parts).encode()).hexdigest()

@@ -64,30 +64,44 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
 
 def pages_in(body: Any, words: Pages) -> tuple[Page, ...] | None:
     """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a document in it has no id or path."""
-    pages, listed = [], listed_pages(body, words)
-    if listed is None:
+    pages, walked = [], _walked(body, words)
+    if walked is None:
         return None
-    for raw in listed:
+    for raw, conditions in walked:
         id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
         if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
             return None
-        pages.append(Page(id, title if isinstance(title, str) else "", path.strip("/")))
+        pages.append(Page(id, title if isinstance(title, str) else "", path.strip("/"), _joined(conditions)))
     return tuple(pages)
 
 
 def listed_pages(body: Any, words: Pages) -> list[Mapping[str, Any]] | None:
     """All pages with a text in an answer, at any depth, in the order of readers; None where it is not a tree of pages."""
-    pages: list[Mapping[str, Any]] = []
-    waiting = _nested(body)
+    walked = _walked(body, words)
+    return None if walked is None else [raw for raw, _ in walked]
+
+
+def _walked(body: Any, words: Pages) -> list[tuple[Mapping[str, Any], tuple[str, ...]]] | None:
+    """The same pages, each with its conditions: its own, and those of the pages that it is below."""
+    pages: list[tuple[Mapping[str, Any], tuple[str, ...]]] = []
+    around: tuple[str, ...] = ()
+    top = _nested(body)
+    waiting = None if top is None else [(raw, around) for raw in top]
     while waiting:
-        raw = waiting.pop()
+        raw, around = waiting.pop()
         inside = _nested(raw) if isinstance(raw, Mapping) and raw.get("pages") is not None else []
         if not isinstance(raw, Mapping) or inside is None:
             return None
-        type = raw.get("type", words.document)
-        pages += [raw] if type == words.document or (type != words.heading and raw.get("path") is not None) else []
-        waiting += inside
+        type, own = raw.get("type", words.document), raw.get(words.condition)
+        conditions = (*around, own) if isinstance(own, str) and own and own not in around else around
+        pages += [(raw, conditions)] if type == words.document or (type != words.heading and raw.get("path") is not None) else []
+        waiting += [(below, conditions) for below in inside]
     return None if waiting is None else pages
+
+
+def _joined(conditions: Sequence[str]) -> str:
+    """Several conditions as one."""
+    return "".join(conditions) if len(conditions) < 2 else " && ".join(f"({condition})" for condition in conditions)
 
 
 def _nested(raw: Any) -> list[Any] | None:

@@ -31,9 +31,11 @@ def read_trees(connection: Connection, state: int, keys: Collection[Key]) -> dic
 
 
 def tree_of(revision: str, pages: Any, id: str) -> PageTree:
-    """The tree of a decoded row; raises StateError where it is broken."""
+    """The tree of a decoded row; raises StateError where it is broken. One of a version that kept no conditions of pages is of no revision
+    that anybody knows, so that it is read again."""
     try:
-        tree = PageTree(revision, tuple(map(Page._make, pages)))
+        revision = revision if all(len(page) == len(Page._fields) for page in pages) else ""
+        tree = PageTree(revision, tuple(Page(*page) for page in pages))
     except TypeError as error:
         raise damaged(f"the pages of {id}") from error
     if not {type(text) for page in tree.pages for text in page} <= {str}:
@@ -55,4 +57,4 @@ def write_trees(connection: Connection, state: int, trees: Mapping[Key, PageTree
 
 def pages_of(tree: PageTree) -> list[list[str]]:
     """The pages as JSON."""
-    return [[page.id, page.title, page.path] for page in tree.pages]
+    return [[*page] for page in tree.pages]

@@ -194,7 +194,9 @@
         const begin = [site.url, section?.path, variant.path].filter(Boolean).join("/");
         const shown = { variant, section, begin, title: variant.title, pages: [] };
         for (const [depth, page, title, path, hidden] of contentOf(side, variant.content)?.pages || []) {
-          const place = { key: keyOf(variant.content, page), url: path ? `${begin}/${path}` : null, title, depth, hidden, shown };
+          const guarded = variant.guarded?.[page];
+          if (guarded !== undefined && !reads({ readers: guarded }, reader)) continue;
+          const place = { key: keyOf(variant.content, page), url: path ? `${begin}/${path}` : null, title, depth, hidden, shown, guarded };
           shown.pages.push(place);
           if (path) {
             if (!byUrl.has(place.url)) byUrl.set(place.url, place);
@@ -402,8 +404,11 @@
   const objectOf = cached((id) => data.objects.findIndex((object) => object.id === id));
   const readersOfPage = (side, id, key) => {
     const [content] = key.split("/"), object = objectOf(content), places = index(side, id, "").byPage.get(key) || [];
-    const here = new Set(places.flatMap((place) => [...audience(place.shown.variant.readers)]));
-    return { here, all: new Set([...here, ...(object < 0 ? [] : readersOf(object, side === "before" ? 0 : data.moments.length))]) };
+    const readersAt = (some) => some.flatMap((place) => [...audience(place.guarded ?? place.shown.variant.readers)]);
+    // Who reads the space may not read a page of it that has a condition of its own; members read all of it.
+    const guarded = places.some((place) => place.guarded !== undefined), inside = object < 0 ? [] : [...readersOf(object, side === "before" ? 0 : data.moments.length)];
+    const here = new Set(readersAt(places)), others = guarded ? [...readersAt(placesOf(side, key, "")), ...inside.filter((reader) => /^(role|person):/.test(data.readers[reader].reader))] : inside;
+    return { here, all: new Set([...here, ...others]) };
   };
   function article(side, to, place) {
     const status = to.found.statuses[side].get(place), was = readersOfPage("before", to.id, place.key), now = readersOfPage("after", to.id, place.key);
