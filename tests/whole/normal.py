@@ -1,6 +1,6 @@
 """A document as text: without what differs from run to run, and with as much on a line as fits.
 
-In: the document of a command. Out: JSON, with several values on a line. Ids are numbered as they occur; times, ports and digests have one name.
+In: the document of a command. Out: JSON, with several values on a line. Ids are numbered as they occur; a time is TIME.
 """
 
 from __future__ import annotations
