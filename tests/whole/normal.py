@@ -1,6 +1,6 @@
 """A document as text: without what differs from run to run, and with as much on a line as fits.
 
-In: the document of a command. Out: JSON, with several values on a line. Ids are numbered as they occur; a time is TIME.
+In: the document of a command. Out: JSON, with several values on a line. Ids of a sort are numbered as they occur; a time is TIME.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 
 WIDTH: Final = 140
-ID: Final = re.compile(r"\b(?:[a-z]{2,8}_[0-9a-f]{12}|[0-9a-f]{8}-[0-9a-f-]{27})\b")
+ID: Final = re.compile(r"\b[a-z]{2,8}_[0-9a-f]{12}\b")
 PLAIN: Final = (
     (re.compile(r"\b20[2-9]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00| UTC)?"), "TIME"),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "DIGEST"),
@@ -26,8 +26,15 @@ def text_of(document: Any, root: str) -> str:
     text = text.replace(root, "ROOT")
     for pattern, name in PLAIN:
         text = pattern.sub(name, text)
-    ids: dict[str, str] = {}
-    return ID.sub(lambda found: ids.setdefault(found[0], f"id-{len(ids) + 1}"), text)
+    numbers: dict[str, list[str]] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        alike = numbers.setdefault(found[0].partition("_")[0], [])
+        if found[0] not in alike:
+            alike.append(found[0])
+        return f"{found[0].partition('_')[0]}-{alike.index(found[0]) + 1}"
+
+    return ID.sub(numbered, text)
 
 
 def _stable(value: Any) -> Any:

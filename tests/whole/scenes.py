@@ -85,7 +85,14 @@ def organization() -> Tree:
                 basename="docs",
                 shareLinks={"partners": {"name": "Partners", "active": True}, "press": {"name": "Press", "active": False}},
             ),
-            "inside": site("Inside", section("pay", "salaries"), section("next", "plans"), basename="inside", visibility="visitor-auth"),
+            "inside": site(
+                "Inside",
+                section("pay", "salaries"),
+                section("next", "plans"),
+                basename="inside",
+                visibility="visitor-auth",
+                agentsContext="included",
+            ),
         },
     }
 
@@ -153,10 +160,11 @@ def bound(cli: Cli, address: str) -> str:
     return str(next(row["id"] for row in rows if row["address"] == address)).rpartition("/")[2]
 
 
-def by_hand(cli: Cli, method: str, path: str, body: Any = None) -> None:
-    """A request of somebody else."""
+def by_hand(cli: Cli, method: str, path: str, body: Any = None) -> Any:
+    """What the service answers to a request of somebody else."""
     cli.write("body.json", json.dumps(body))
-    cli("api", method, path, *(("--input", "body.json") if body is not None else ()), "--sandbox", DB, code=0)
+    sent = cli("api", method, path, *(("--input", "body.json") if body is not None else ()), "--sandbox", DB, code=0)
+    return json.loads(sent.stdout) if sent.stdout else None
 
 
 def faults(cli: Cli, *rules: Mapping[str, Any]) -> None:
@@ -178,7 +186,7 @@ def reorganization(cli: Cli) -> dict[str, Any]:
     docs["structure"][1]["path"] = "learn"
     docs["structure"][1]["spaces"].pop()
     docs["shareLinks"]["press"]["active"] = True
-    inside["visibility"] = "public"
+    inside |= {"visibility": "public", "agentsContext": "excluded"}
     inside["structure"][1]["path"] = "later"
     tree["sites"]["fresh"] = site("Fresh", section("now", "spare"), section("pro", "plans", condition="visitor.claims.pro"))
     tree["content"][1]["defaultLevel"] = "read"
@@ -202,6 +210,8 @@ def outside(cli: Cli) -> dict[str, Any]:
     by_hand(cli, "POST", "/spaces/spc_news/move", {"parent": None})
     by_hand(cli, "POST", f"{docs}/share-links", {"name": "Everybody"})
     by_hand(cli, "PUT", "/orgs/org_acme/teams", {"title": "By hand"})
+    unmanaged = by_hand(cli, "POST", "/orgs/org_acme/sites", {"title": "Not managed", "visibility": "public"})["id"]
+    by_hand(cli, "POST", f"/orgs/org_acme/sites/{unmanaged}/publish")
     tree["teams"]["writers"]["title"] = "Authors"
     tree["sites"]["docs"]["title"] = "Manual"
     tree["sites"]["inside"]["structure"][0]["title"] = "Wages"
@@ -242,8 +252,14 @@ def refusals(cli: Cli) -> dict[str, Any]:
     seen = docs_of(cli, limited="apply p --yes", allowed="plan p --allow-delete 4")
     tree["ai"], tree["title"], tree["inviteLinks"] = "yes", True, 1
     tree["sites"]["docs"] |= {"published": "no", "visibility": False, "adaptiveContent": {"enabled": None}}
+    tree["sites"]["inside"] |= {
+        "visibility": "${{ vars.open }}",
+        "shareLinks": "${{ vars.open }}",
+        "adaptiveContent": "${{ not vars.open }}",
+    }
     tree["sites"]["inside"]["structure"][0] |= {"default": "true", "path": True}
-    write(cli, tree, guards={"minAdmins": False, "maxDelete": True}, urls={"redirects": [True]})
+    variables = {"open": {"type": "boolean", "default": True}}
+    write(cli, tree, guards={"minAdmins": False, "maxDelete": True}, urls={"redirects": [True]}, vars=variables)
     return seen | docs_of(cli, wrong="validate p")
 
 
