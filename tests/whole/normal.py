@@ -15,10 +15,11 @@ PLAIN: Final = (
     (re.compile(r"\b20[2-9]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00| UTC)?"), "TIME"),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "DIGEST"),
     (re.compile(r"\b\d+ [A-Z][a-z]{2} 20[2-9]\d, \d\d:\d\d UTC"), "TIME"),
+    (re.compile(r"\b[\d,]+ days old"), "N days old"),
     (re.compile(r"about \d+ s\b"), "about N s"),
     (re.compile(r"(127\.0\.0\.1):\d+"), r"\1:PORT"),
 )
-UNSTABLE: Final = ("seconds", "held", "took")
+UNSTABLE: Final = ("seconds", "held", "age")
 
 
 def text_of(document: Any, root: str) -> str:

@@ -263,8 +263,35 @@ def refusals(cli: Cli) -> dict[str, Any]:
     return seen | docs_of(cli, wrong="validate p")
 
 
+def transfers(cli: Cli) -> dict[str, Any]:
+    """A collection and a space go to another organization while the files accept what others opened there."""
+    people = [{**member, "organization": key} for key in ("org_acme", "org_beta") for member in SEED["members"]]
+    organizations = [*SEED["organizations"], {"id": "org_beta", "title": "Beta"}]
+    cli.write("p/sandbox.seed.yaml", yaml.safe_dump({**SEED, "organizations": organizations, "members": people}))
+    spaces = {key: {"space": key, "id": f"spc_{key}", "title": key.title()} for key in ("guides", "news", "plans", "spare")}
+    collection = {"collection": "closed", "title": "Closed", "defaultLevel": "guest", "content": [spaces["plans"], spaces["spare"]]}
+    shared = {"collection": "open", "title": "Open", "defaultLevel": "guest"}
+
+    def write_both(acme: list[Tree], beta: list[Tree], **top: Any) -> None:
+        contents = {"acme": ("org_acme", "Acme", acme), "beta": ("org_beta", "Beta", beta)}
+        both = {key: {"id": id, "title": title, "content": content} for key, (id, title, content) in contents.items()}
+        cli.write("p/reconciler.yaml", yaml.safe_dump(document({}, access=[], **top) | {"organizations": both}, sort_keys=False))
+
+    write_both([spaces["guides"], spaces["news"], collection], [shared | {"content": []}])
+    cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
+    by_hand(cli, "PATCH", f"/collections/{bound(cli, 'beta/collection/open')}", {"defaultLevel": "edit"})
+    by_hand(cli, "PATCH", "/spaces/spc_guides", {"defaultLevel": "edit"})
+    moved = [{"from": f"acme/{what}", "to": f"beta/{what}"} for what in ("collection/closed", "space/news")]
+    write_both(
+        [spaces["guides"] | {"defaultLevel": "edit"}],
+        [shared | {"defaultLevel": "edit", "content": [spaces["news"]]}, collection],
+        moved=moved,
+    )
+    return docs_of(cli, plan="plan p")
+
+
 Scene = Callable[[Cli], dict[str, Any]]
-SCENES: Final[dict[str, Scene]] = {scene.__name__: scene for scene in (reorganization, outside, failures, refusals)}
+SCENES: Final[dict[str, Scene]] = {scene.__name__: scene for scene in (reorganization, outside, failures, refusals, transfers)}
 
 
 def texts(scene: Scene, folder: Path) -> dict[str, str]:
