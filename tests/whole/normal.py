@@ -14,7 +14,7 @@ ID: Final = re.compile(r"\b[a-z]{2,8}_[0-9a-f]{12}\b")
 PLAIN: Final = (
     (re.compile(r"\b20[2-9]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00| UTC)?"), "TIME"),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "DIGEST"),
-    (re.compile(r"\b\d+ [A-Z][a-z]{2} 20[2-9]\d, \d\d:\d\d UTC"), "TIME"),
+    (re.compile(r"\b(?:at|between) \d+ [A-Z][a-z]{2} 20[2-9]\d, \d\d:\d\d(?: and [^U]*)? UTC"), "at TIME"),
     (re.compile(r"\b[\d,]+ days old"), "N days old"),
     (re.compile(r"about \d+ s\b"), "about N s"),
     (re.compile(r"(127\.0\.0\.1):\d+"), r"\1:PORT"),

@@ -185,7 +185,6 @@ def reorganization(cli: Cli) -> dict[str, Any]:
     docs["structure"][0] |= {"path": "guides", "condition": 'visitor.claims.plan == "gold"'}
     docs["structure"][1]["path"] = "learn"
     docs["structure"][1]["spaces"].pop()
-    docs["shareLinks"]["press"]["active"] = True
     inside |= {"visibility": "public", "agentsContext": "excluded"}
     inside["structure"][1]["path"] = "later"
     tree["sites"]["fresh"] = site("Fresh", section("now", "spare"), section("pro", "plans", condition="visitor.claims.pro"))
@@ -214,6 +213,7 @@ def outside(cli: Cli) -> dict[str, Any]:
     by_hand(cli, "POST", f"/orgs/org_acme/sites/{unmanaged}/publish")
     tree["teams"]["writers"]["title"] = "Authors"
     tree["sites"]["docs"]["title"] = "Manual"
+    tree["sites"]["docs"]["shareLinks"]["press"]["active"] = True
     tree["sites"]["inside"]["structure"][0]["title"] = "Wages"
     checks = {"brokenLinks": 0, "startPages": True, "stalePages": 365, "changeRequests": 30, "outdated": True, "topics": 2}
     searches = [{"site": "docs", "query": "install", "finds": "/learn/**"}, {"site": "docs", "query": "nothing", "finds": "/learn/use"}]
