@@ -16,6 +16,7 @@ PLAIN: Final = (
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "DIGEST"),
     (re.compile(r"\b(?:at|between) \d+ [A-Z][a-z]{2} 20[2-9]\d, \d\d:\d\d(?: and [^U]*)? UTC"), "at TIME"),
     (re.compile(r"\b[\d,]+ days old"), "N days old"),
+    (re.compile(r'(created by |"actor": ")[^ "]+'), r"\1SOMEBODY"),
     (re.compile(r"about \d+ s\b"), "about N s"),
     (re.compile(r"(127\.0\.0\.1):\d+"), r"\1:PORT"),
 )

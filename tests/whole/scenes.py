@@ -263,6 +263,23 @@ def refusals(cli: Cli) -> dict[str, Any]:
     return seen | docs_of(cli, wrong="validate p")
 
 
+def saved(cli: Cli) -> dict[str, Any]:
+    """A saved plan of which others made everything invalid, and one that is applied."""
+    tree = applied(cli)
+    ways = {"acme/team/writers": "orgs/org_acme/teams", "acme/team/editors": "orgs/org_acme/teams", "acme/collection/open": "collections"}
+    ways |= {"acme/collection/closed": "collections", "acme/site/docs": "orgs/org_acme/sites"}
+    named = [*tree["teams"].values(), *tree["content"][:2], tree["sites"]["docs"]]
+    for node in named:
+        node["title"] += " 2"
+    write(cli, tree)
+    cli("plan", "p", "--out", "p/saved.json")
+    for address, way in ways.items():
+        by_hand(cli, "PATCH", f"/{way}/{bound(cli, address)}", {"title": f"Another {address.rpartition('/')[2]}"})
+    seen = docs_of(cli, stale="apply p --plan p/saved.json --yes")
+    cli("plan", "p", "--out", "p/again.json")
+    return seen | docs_of(cli, applied="apply p --plan p/again.json --yes")
+
+
 def transfers(cli: Cli) -> dict[str, Any]:
     """A collection and a space go to another organization while the files accept what others opened there."""
     people = [{**member, "organization": key} for key in ("org_acme", "org_beta") for member in SEED["members"]]
@@ -291,7 +308,7 @@ def transfers(cli: Cli) -> dict[str, Any]:
 
 
 Scene = Callable[[Cli], dict[str, Any]]
-SCENES: Final[dict[str, Scene]] = {scene.__name__: scene for scene in (reorganization, outside, failures, refusals, transfers)}
+SCENES: Final[dict[str, Scene]] = {scene.__name__: scene for scene in (reorganization, outside, failures, refusals, saved, transfers)}
 
 
 def texts(scene: Scene, folder: Path) -> dict[str, str]:
