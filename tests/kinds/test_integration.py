@@ -12,7 +12,7 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.errors import ConfigError
-from reconciler.model import StepStatus
+from reconciler.model import Action, StepStatus
 from reconciler.sandbox.seed import SeedError, seed
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.small import applied, described, settled
@@ -173,6 +173,17 @@ def test_an_integration_that_somebody_deleted_is_published_and_installed_again(o
     org.call("DELETE", "/integrations/acme-charts")
     assert {line.split(":")[0] for line in described(org.plan())} == {MINE, CHARTS}
     applied(org, published())
+
+
+def test_after_a_lost_state_both_installations_are_adopted(org: Org) -> None:
+    applied(org, published())
+    (org.root / "state.db").unlink()
+    plan = org.plan()
+    assert [str(change.address) for change in plan.changes if change.actions == (Action.ADOPT,) and change.kind == "installation"] == [
+        CHARTS,
+        SEARCH,
+    ]
+    assert not any(step.kind == "installation" for step in plan.steps)
 
 
 def test_what_was_published_and_installed_without_an_answer_is_found_by_the_next_apply(tmp_path: Path) -> None:

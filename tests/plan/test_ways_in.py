@@ -258,6 +258,16 @@ def test_nobody_is_demoted_once_the_admin_who_remains_was_demoted_by_somebody_el
     assert "on which this relies, role was 'admin' and is now 'read'" in result.error
 
 
+def test_an_admin_is_demoted_while_the_admin_who_remains_is_as_before(tmp_path: Path) -> None:
+    org = troubled(tmp_path)
+    org.write(people("admin", "admin"), service={})
+    org.apply()
+    org.write({"members": {"ada@acme.example": "read"}}, service={})
+    meanwhile(org, "PATCH", "/orgs/org_acme", {"title": "Another title"})
+    (result,) = org.apply().results
+    assert (result.status, org.call("GET", "/orgs/org_acme/members/usr_ada")["role"]) == (StepStatus.DONE, "read")
+
+
 def test_single_sign_on_is_not_enforced_once_its_provider_was_deleted_by_somebody_else(tmp_path: Path) -> None:
     org = troubled(tmp_path, saml=[{"organization": ORGANIZATION, "id": "saml_1", "label": "Okta"}])
     org.write({"sso": True}, service={})

@@ -22,6 +22,13 @@ class Card:
     part: Any
 
 
+@dataclass(frozen=True)
+class Box:
+    """A value with one part."""
+
+    part: Any
+
+
 class Title(str):
     """A text of a type of its own."""
 
@@ -37,6 +44,7 @@ DATA = st.recursive(
         | st.lists(part, max_size=3).map(tuple)
         | st.dictionaries(TEXTS, part, max_size=3)
         | st.builds(Card, TEXTS, part)
+        | st.builds(Box, part)
         | part.map(lambda value: [value, value])  # the same object twice
         | st.builds(Source, TEXTS, st.integers(), st.integers())
     ),
@@ -47,6 +55,8 @@ def plainly_masked(value: Any) -> Any:
     """What masking means, without looking at anything once only."""
     if isinstance(value, Card):
         return Card(plainly_masked(value.title), plainly_masked(value.part))
+    if isinstance(value, Box):
+        return Box(plainly_masked(value.part))
     if isinstance(value, Source):
         return Source(*(plainly_masked(part) for part in value))
     if isinstance(value, Address | Action):

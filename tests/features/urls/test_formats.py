@@ -185,3 +185,8 @@ def test_after_a_change_of_domain_the_file_of_the_site_is_for_the_new_host() -> 
     assert (other.name, other.text.count(f'return 301 "{new}/')) == ("docs/old.acme.example.nginx.conf", 6)
     (netlify,) = texts("docs", RedirectFormat.NETLIFY, redirects, host="docs.acme.example:8443")
     assert f"{old}/a {new}/a 301" in netlify.text, "a path alone would be about the new host too"
+
+
+@pytest.mark.parametrize("url", ["https:///a", "https://ada@docs.example/a", "ftp://docs.example/a", "sha256:12ab"])
+def test_what_no_web_server_answers_has_no_spelling(url: str) -> None:
+    assert canonical(url) is None

@@ -28,7 +28,7 @@ from reconciler.report.sheet import sheet_text
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
 from tests.documents import configuration, valid
-from tests.features.urls.projects import ROOT, SITE, SPACE, apply_files, changed, files, loaded, planned, write
+from tests.features.urls.projects import ROOT, SITE, SPACE, answering, apply_files, changed, files, loaded, planned, write
 from tests.harness import kinds
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -56,6 +56,20 @@ def test_the_keys(tmp_path: Path) -> None:
         ("acme/site/docs", "web/redirects", "docs", tuple(RedirectFormat))
     ]
     assert [(gone.pattern, gone.reason) for gone in settings.gone] == [("/v1/**", "no longer supported")]
+
+
+def test_no_wildcard_of_an_emptied_folder_covers_a_page_that_the_plan_puts_there(tmp_path: Path) -> None:
+    """Not even on a sandbox, whose port differs from run to run, and where only some readers get the page."""
+    project = loaded(tmp_path / "p", ALL)
+    root = "http://127.0.0.1:8123"
+    moves = [
+        replace(change, before=change.before and root + change.before.removeprefix(ROOT), after=root + str(change.after).removeprefix(ROOT))
+        for change in changed(*((f"/old/{page}", f"/new/{page}") for page in "abcdefgh"), (None, "/old/new"))
+    ]
+    urls = replace(answering(moves[:8], root=root), changes=tuple(moves))
+    for changes, wildcard in ((moves[:8], True), (moves, False)):
+        plan = with_redirects(project.desired, Plan("test", None).with_feature(URLS, replace(urls, changes=tuple(changes))))
+        assert ("/old/*" in files(plan)["redirects/docs/_redirects"]) is wildcard
 
 
 def test_the_schema_knows_them() -> None:
