@@ -28,6 +28,7 @@ from reconciler.errors import Refused
 from reconciler.model import Action, HeldChange, HeldPart, HeldRefusal, Plan, StateUpdate
 from reconciler.model.variants import SiteUrls
 from reconciler.plan.warnings.exposure import KIND as RULE
+from reconciler.report.words import count
 from reconciler.run.guards import concerned, deletes
 from reconciler.run.stages import Planned, decided, narrow
 
@@ -36,8 +37,8 @@ CREATED: Final = (Action.CREATE,)
 
 async def with_held(whole: Planned, read: Callable[[Planned], Awaitable[Planned]]) -> Planned:
     """The plan without what its guards refuse; unchanged where they refuse nothing. `read`: runs all stages, each with what it reads."""
-    holding, limits = _Holding(whole), whole.operation.limits
-    if not holding.refuse(whole.refusals(limits)):
+    holding = _Holding(whole)
+    if not holding.refuse([*whole.refusals(whole.operation.limits), *_unapproved(whole.operation.unapproved & holding.pending)]):
         return whole
     while not holding.is_everything:
         holding.close()
@@ -128,6 +129,14 @@ class _Holding:
         """The pending changes of these addresses; else those below them; else, as where nobody knows what it is about, all."""
         left = self.pending - self.addresses
         return left & set(about) or {at for at in left if any(at.is_within(outer) for outer in about)} or left
+
+
+def _unapproved(addresses: Collection[Address]) -> Iterator[Refused]:
+    """The refusal of what people must approve before it is applied."""
+    if addresses:
+        number = len(addresses)
+        wrong = f"{count(number, 'change')} {'needs' if number == 1 else 'need'} approvals"
+        yield Refused(wrong, id="RC-fleet-approval", hint="approve the plan that is left", about=addresses)
 
 
 def _touched(plan: Plan) -> frozenset[Address]:

@@ -87,6 +87,11 @@ class Planned:
         check(self.plan, self.desired, limits)
 
     @property
+    def excluded(self) -> frozenset[Address]:
+        """What is held, as far as a later plan knows the address: not what nobody declares or tracks."""
+        return self.operation.selection.held & {*self.desired.resources, *self.state.bindings}
+
+    @property
     def objects(self) -> dict[tuple[str, str], Address]:
         """The addresses of the objects that are tracked, or that a resource is, by kind and id."""
         return {**self.state.addresses, **self.kinds.addresses(self.matches.ids)}

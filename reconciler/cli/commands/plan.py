@@ -102,9 +102,7 @@ def command(
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
-        # Of what is not tracked either, no later plan knows an address.
-        known = {*project.desired.resources, *planned.state.bindings}
-        recorded = options.with_held(planned.operation.selection.held & known).recorded
+        recorded = options.with_held(planned.excluded).recorded
         inputs = plan_file.plan_inputs(recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
         digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
         plan_file.write(run.voice, out, planned, inputs=inputs, digests=digests, created_at=made_at)
