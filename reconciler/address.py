@@ -267,14 +267,21 @@ def _segment_covers(pattern: str, segment: str) -> bool:
 
 @dataclass(frozen=True)
 class Selection:
-    """Patterns for addresses; without a target, everything is selected. `only`: a limit to these addresses; None for no limit."""
+    """Patterns for addresses; without a target, everything is selected. `only`: a limit to these addresses; None for no limit.
+
+    `held`: excluded like those that a pattern matches, because a guard refuses them. `chosen`: like targets, by address; None for none.
+    """
 
     targets: tuple[Glob, ...] = ()
     excludes: tuple[Glob, ...] = ()
     only: frozenset[Address] | None = None
+    held: frozenset[Address] = frozenset()
+    chosen: frozenset[Address] | None = None
 
     def takes(self, address: Address) -> bool:
-        if self.only is not None and address not in self.only:
+        if (self.only is not None and address not in self.only) or address in self.held:
+            return False
+        if self.chosen is not None and address not in self.chosen:
             return False
         return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
             glob.matches(address) for glob in self.excludes
@@ -282,7 +289,9 @@ class Selection:
 
     def refuses(self, address: Address) -> bool:
         """Whether the run must leave an address unchanged, even where a selected address would include it."""
-        return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
+        if (self.only is not None and address not in self.only) or address in self.held:
+            return True
+        return any(glob.matches(address) for glob in self.excludes)
 
     @property
     def partial(self) -> bool:

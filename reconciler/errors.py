@@ -21,9 +21,12 @@ Nothing here reads, writes or formats for a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from reconciler.address import Address
 
 PROBLEMS_MAX: Final = 1_000  # of one `ConfigError`; nobody reads more, and suggestions take time
 
@@ -102,9 +105,13 @@ class ConfigError(ReconcilerError):
 
 class Refused(ReconcilerError):
     """A guard, policy or protection forbids the change; `hint` is the exact way past it. `reasons`: each refusal alone, itself where it is
-    the only one."""
+    the only one. `about`: the addresses whose changes a guard refuses, all those that it counts; empty for the whole plan."""
 
     exit_code = 4
+
+    def __init__(self, message: str, *, id: str, hint: str | None = None, about: Collection[Address] = ()) -> None:
+        super().__init__(message, id=id, hint=hint)
+        self.about = frozenset(about)
 
     @property
     def reasons(self) -> tuple[Refused, ...]:

@@ -15,14 +15,14 @@ A new option is a new field of `Options`. Forbidden: slow imports, because `envi
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
-from reconciler.address import Glob, Selection
+from reconciler.address import Address, Glob, Selection
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.terminal.screen import Screen
 from reconciler.files import path_from_here
@@ -83,6 +83,8 @@ class OptionRow:
 
     def argv(self, value: Any) -> list[str]:
         """The option with its value, as arguments of a command line; none without a value."""
+        if isinstance(value, bool):
+            return [f"--{self.name}"] if value else []
         texts = [text for text in _texts(value) if text and not (self.credentials and "@" in text)]
         return [part for text in texts for part in ([f"--{self.name}={text}"] if self.joined else [f"--{self.name}", text])]
 
@@ -249,6 +251,14 @@ class Options:
         limit="open_work",
         **GLOBS,
     )
+    hold: bool = option(
+        False,
+        "hold",
+        "holding",
+        "Hold what a guard, a policy or a missing consent refuses, with all that belongs to it, and apply the rest.",
+        is_flag=True,
+        child=True,
+    )
     accept_gone: int | None = option(
         None,
         "accept-gone",
@@ -366,6 +376,7 @@ class Options:
         return Operation(
             self.project, self.env, Selection(self.target, self.exclude), self.limits, reading, self.rules_from, self.sandbox,
             self.base_url, self.max_concurrency, self.max_rps, self.state, self.create_state, self.lock_timeout, self.supervision,
+            hold=self.hold,
         )  # fmt: skip
 
     @property
@@ -389,7 +400,11 @@ class Options:
     def without_saved(self) -> Options:
         """These options without those that a saved plan has: repeated, they would be refused as a second, perhaps different, scope."""
         without: dict[str, Any] = {row.field: () for row in ROWS if row.saved in ("scope", "grant")}
-        return replace(self, **without)
+        return replace(self, **without, hold=False)
+
+    def with_held(self, addresses: Collection[Address]) -> Options:
+        """These options, with what is held as excluded: whoever applies the saved plan decides nothing about it."""
+        return replace(self, exclude=(*self.exclude, *(Glob.parse(str(address)) for address in sorted(addresses))))
 
     def command_line(self, command: str) -> str:
         """The same options for another command, as a user would type them."""
@@ -404,7 +419,7 @@ class Options:
 
 HEADINGS: Final[Mapping[str, str]] = {
     "targets": "Selection",
-    **dict.fromkeys(("replacement", "guards", "absences", "creating", "rules"), "Consent and limits"),
+    **dict.fromkeys(("replacement", "guards", "holding", "absences", "creating", "rules"), "Consent and limits"),
     "reading": "Environment and variables",
     **dict.fromkeys(("service", "state", "lease"), "Connection and state"),
     "fleet": "Fleet database",

@@ -63,6 +63,9 @@ absences = partial(declared, "absences")
 guards = partial(declared, "guards")
 """Changes that this run may make although a guard would refuse them."""
 
+holding = partial(declared, "holding")
+"""Whether what is refused is held, and the rest is applied."""
+
 rules = partial(declared, "rules")
 """Whose rules judge the project."""
 

@@ -141,6 +141,12 @@ def classes(plan: Mapping[str, Any]) -> frozenset[ChangeClass]:
     return frozenset(change_classes)
 
 
+def waiting(plan: Mapping[str, Any], rules: Mapping[ChangeClass, Approval]) -> set[str]:
+    """The addresses in the document of a plan whose changes people must approve. An exposure is a missing consent, which is held anyway."""
+    asked = {change for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO}
+    return {entry["address"] for entry in plan["changes"] if not asked.isdisjoint(_classes(entry))}
+
+
 def _classes(entry: Mapping[str, Any]) -> Iterable[ChangeClass]:
     actions = set(entry["actions"])
     if actions & _REPLACE:

@@ -127,6 +127,7 @@ class FleetProject:
     every: int = EVERY_DEFAULT
     mode: Mode = Mode.WATCH
     revert_drift: bool = False
+    hold: bool = False
     windows: tuple[Window, ...] = ()
     approvals: Mapping[ChangeClass, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
     tenant: str = TENANT_DEFAULT
@@ -241,6 +242,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         "origin": project.origin,
         "rulesFrom": project.rules_from,
         "rehearse": project.rehearse.value,
+        "hold": project.hold,
     }
 
 
@@ -271,4 +273,5 @@ def of_data(data: Mapping[str, Any]) -> FleetProject:
         origin=data["origin"],
         rules_from=data.get("rulesFrom", ""),
         rehearse=RehearsalRule(data.get("rehearse", RehearsalRule.OPTIONAL.value)),
+        hold=data.get("hold", False),
     )

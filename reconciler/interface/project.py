@@ -111,15 +111,19 @@ class OpenedProject:
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
-    def plan(self) -> PlanResult:
+    def plan(self, *, hold: bool = False) -> PlanResult:
         """Plan: what would change, and why. Sends GET requests only.
+
+        Args:
+            hold: Whether what a guard, a policy or a missing consent refuses is held with all that belongs to it, so that `apply` does the
+                rest.
 
         Raises:
             Refused: So many objects are missing that an outage is likelier than their deletion.
         """
 
         def work(run: Run) -> PlanResult:
-            planned = run.plan()
+            planned = run.plan(operation=replace(run.operation, hold=hold))
             planned = replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
             made_at, refusals = now(), planned.refusals(run.operation.limits)
             for refused in refusals:
@@ -375,7 +379,8 @@ class OpenedProject:
 
 def _saved(options: Options, run: Run, planned: Planned, made_at: datetime) -> plan_file.Saved:
     """The plan as `plan --out` saves it, in memory."""
-    inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.judged.origin)
+    recorded = options.with_held(planned.excluded).recorded
+    inputs = plan_file.plan_inputs(recorded, run.project, planned.state, run.service.identity, rules=run.judged.origin)
     digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
     document = saved_plan(planned.plan, planned.kinds, planned.actual, created_at=made_at, inputs=inputs, digests=digests)
     return plan_file.Saved(THE_PLAN, document, digest_of(document))

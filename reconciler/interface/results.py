@@ -36,7 +36,7 @@ from reconciler.features.undo.document import undo_document
 from reconciler.features.undo.session import UndoneRun
 from reconciler.features.urls.model.ledger import UrlRecord
 from reconciler.features.urls.report.ledger import record_line, urls_document
-from reconciler.model import Blocked, Change, Exposure, Forecast, Outcome, Plan, RecordedRun
+from reconciler.model import Blocked, Change, Exposure, Forecast, HeldChange, Outcome, Plan, RecordedRun
 from reconciler.report.documents import outcome_document, plan_document
 from reconciler.report.formats.html import html
 from reconciler.report.layout import plain
@@ -116,6 +116,12 @@ class PlanResult(CallResult):
     def blocked(self) -> tuple[Blocked, ...]:
         """What cannot be changed: `address`, `reason`, `remedy`. `apply` does the rest."""
         return self.model.blocked
+
+    @property
+    def held(self) -> tuple[HeldChange, ...]:
+        """What a guard refuses, with all that belongs to it, of a plan with `hold`: `address`, `actions`, `refused`. `apply` does the
+        rest; `model.held.refusals` says why."""
+        return self.model.held.changes
 
     @property
     def pending(self) -> bool:

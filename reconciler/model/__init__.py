@@ -39,11 +39,17 @@ from reconciler.model.findings import (
     Source as Source,
     Violation as Violation,
 )
+from reconciler.model.left_alone import (
+    Blocked as Blocked,
+    HeldChange as HeldChange,
+    HeldPart as HeldPart,
+    HeldRefusal as HeldRefusal,
+    waiting as waiting,
+)
 from reconciler.model.listener import Listener as Listener
 from reconciler.model.plan import (
     WHEN_READ as WHEN_READ,
     Action as Action,
-    Blocked as Blocked,
     BrokenUrl as BrokenUrl,
     Cause as Cause,
     Change as Change,
@@ -61,7 +67,6 @@ from reconciler.model.plan import (
     StepResult as StepResult,
     StepStatus as StepStatus,
     Unmanaged as Unmanaged,
-    waiting as waiting,
 )
 from reconciler.model.state import (
     Before as Before,

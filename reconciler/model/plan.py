@@ -17,6 +17,7 @@ from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.features import FeatureKey, FeatureValues, T
 from reconciler.model.findings import Source, Violation
+from reconciler.model.left_alone import Blocked, HeldPart
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.model.variants import SiteUrls
 from reconciler.resource import UNSET
@@ -158,29 +159,6 @@ class Step:
 # Not "when the service answers": it did answer if it refused the request, and waiting does not help then.
 WHEN_READ: Final = "run again when it can be read"
 """What to do about something that could not be read; the reason beside it says why."""
-
-
-@dataclass(frozen=True)
-class Blocked:
-    """A declaration that cannot be applied; the rest can.
-
-    `cause`: the address that is blocked for a reason of its own, where this one only waits for it; None where the reason is its own.
-    `id`: of the cause.
-    """
-
-    address: Address
-    reason: str
-    remedy: str
-    source: Source | None = None
-    cause: Address | None = None
-    id: str = field(kw_only=True)
-
-
-def waiting(address: Address, outer: Blocked, source: Source | None = None, *, reason: str | None = None) -> Blocked:
-    """The `Blocked` of what waits for something blocked, directly or indirectly: it is unblocked with the cause."""
-    remedy = outer.remedy if outer.cause is not None else f"unblock {outer.address} first: {outer.remedy}"
-    says = reason or f"waits for {outer.address}, which is blocked"
-    return Blocked(address, says, remedy, source, outer.cause or outer.address, id="RC-waits")
 
 
 @dataclass(frozen=True)
@@ -351,6 +329,8 @@ class Plan:
     ignored: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     # What features say of it.
     features: FeatureValues = field(default_factory=dict)
+    # What is refused and left alone, so that the rest can be applied.
+    held: HeldPart = field(default_factory=HeldPart)
 
     def feature(self, key: FeatureKey[T]) -> T:
         """What one feature says of it."""
@@ -373,7 +353,7 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to do and nothing that could not be done."""
-        return not (self.pending or self.blocked or self.deferred)
+        return not (self.pending or self.blocked or self.deferred or self.held)
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def plan(
         moved_outside=moved_outside(run.rows),
         ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
         outside=_outside(world, decisions, names) if selection.partial else None,
-        objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
+        objects=_judged(world, decisions, drafts) if desired.policies else {},
         managed=managed,
         managed_before=managed + len(deleted),
     )
@@ -332,9 +332,17 @@ def _still_broken(urls: SiteUrls, line: BrokenUrl, called: Callable[[Key], Addre
             yield BrokenUrl(called(variant.at), variant.at[0], base, after, line.reason, line.source)
 
 
+def _judged(world: World, decisions: Decisions, drafts: Mapping[Address, Draft]) -> dict[Address, str | None]:
+    """What policies judge: what this run is about, and what is held, as it stays. Else a policy would not see that its limit is exceeded by
+    what is applied beside something held."""
+    held = {at: entry.id for at, entry in decisions.left_alone.items() if isinstance(entry, Draft) and at in world.selection.held}
+    return {address: draft.id for address, draft in drafts.items()} | {at: id for at, id in held.items() if id is not None}
+
+
 def _outside(world: World, decisions: Decisions, names: Names) -> int:
     """How many addresses that this run leaves alone have something pending, or something that cannot be done."""
-    entries = [entry for entry in decisions.left_alone.values() if not isinstance(entry, Removal) or entry.replaces is None]
+    left = [entry for address, entry in decisions.left_alone.items() if address not in world.selection.held]
+    entries = [entry for entry in left if not isinstance(entry, Removal) or entry.replaces is None]
     drafts = {entry.address: entry for entry in entries if isinstance(entry, Draft)}
     removals = {entry.address: entry for entry in entries if isinstance(entry, Removal)}
     rows = arrange(decisions.meant(), drafts)

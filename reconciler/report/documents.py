@@ -23,6 +23,7 @@ from reconciler.model import (
     Edited,
     Exposure,
     Forecast,
+    HeldPart,
     Outcome,
     Plan,
     Position,
@@ -104,6 +105,8 @@ def plan_document(
     summary |= {action.value: counts[action] for action in LATER if counts[action]}
     if plan.ignored:
         summary["ignored"] = plan.ignored_count
+    if plan.held:
+        summary["held"] = len(plan.held.changes)
     document: plan_types.PlanDocument = {
         "format": PLAN_FORMAT,
         "project": plan.project,
@@ -127,11 +130,21 @@ def plan_document(
     }
     for section in SECTIONS:
         document = cast("plan_types.PlanDocument", {**document, **section.document(plan, max_urls)})
+    if plan.held:
+        document["held"] = held_data(plan.held)
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = ignored_data(plan.ignored)
     return document
+
+
+def held_data(held: HeldPart) -> plan_types.HeldData:
+    """What is refused and left alone, and why."""
+    return {
+        "changes": [record(plan_types.HeldChangeData, change) for change in held.changes],
+        "refusals": [record(plan_types.HeldRefusalData, refusal) for refusal in held.refusals],
+    }
 
 
 def ignored_data(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:
@@ -189,6 +202,8 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
     }
     if outcome.not_visible:
         document["notVisible"] = [str(address) for address in outcome.not_visible]
+    if outcome.plan.held:
+        document["held"] = held_data(outcome.plan.held)
     if outcome.plan.ignored:
         document["ignored"] = ignored_data(outcome.plan.ignored)
     return document

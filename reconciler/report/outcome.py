@@ -8,7 +8,8 @@ from typing import Final
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.gathering import EntryPart, gathered
 from reconciler.report.layout import Style
-from reconciler.report.plan import blocked, pending_outside
+from reconciler.report.plan import blocked, held_parts, pending_outside
+from reconciler.report.sections import HEADINGS, Rank
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import CAUSES, ENDINGS, HIDDEN, count, difference_lines
 
@@ -20,9 +21,10 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, no
     """What went wrong, step by step, and a summary; only the summary if everything succeeded.
 
     `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `not_applied`: also which parts of a saved plan were
-    not done; a screen showed them before it asked.
+    not done, and what is held; a screen showed them before it asked.
     """
-    entries = gathered([*_parts(outcome), *(_not_applied(outcome) if not_applied else [])], {0: "Not as planned"})
+    lines = [*_parts(outcome), *([*_not_applied(outcome), *held_parts(outcome.plan.held)] if not_applied else [])]
+    entries = gathered(lines, {0: "Not as planned", Rank.HELD: HEADINGS[Rank.HELD]})
     styles = {
         StepStatus.DONE: Style.CREATE,
         StepStatus.FAILED: Style.DELETE,
@@ -147,6 +149,7 @@ def _next(outcome: Outcome, done: str, again: str) -> str:
         return f" {count(len(outcome.leftover), 'resource')} not as declared yet: plan again."
     open_ends = [
         blocked(plan),
+        f"{count(len(plan.held.changes), 'change')} held" if plan.held else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]

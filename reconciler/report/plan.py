@@ -21,10 +21,24 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
+from reconciler.model import (
+    Action,
+    Blocked,
+    Cause,
+    Change,
+    Delta,
+    Exposure,
+    Forecast,
+    HeldPart,
+    Plan,
+    Position,
+    Severity,
+    Source,
+    Violation,
+)
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
-from reconciler.report.gathering import FULL, MOST_ADDRESSES, EntryPart, gathered
+from reconciler.report.gathering import FOLD, FULL, MOST_ADDRESSES, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.sections import HEADINGS, SECTIONS, Rank
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetLine, Weight
@@ -67,6 +81,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
     parts = [
         *(_change(change, zone) for change in plan.changes),
         *_hindered(plan, full, more),
+        *held_parts(plan.held, full=full, more=more),
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
@@ -89,6 +104,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
     if plan.blocked:
         picture.append(PicturePart("blocked", len(plan.blocked), Style.BLOCKED))
+    if plan.held:
+        picture.append(PicturePart("held", len(plan.held.changes), Style.BLOCKED))
     addresses = [*(item.address for item in plan.changes), *plan.deferred, *plan.in_doubt, *(item.address for item in plan.blocked)]
     return Sheet(
         "plan",
@@ -119,6 +136,8 @@ def summary(plan: Plan) -> str:
     nothing = "nothing to do"
     if plan.exposures:
         nothing = "an exposure to record" if any(exposure.id == OUTSIDE for exposure in plan.exposures) else "a looser rule to record"
+    if plan.held and not plan.pending:
+        nothing = "nothing is left, because everything is held"
     unmanaged = f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else ""
     rest = ", ".join(filter(None, [troubles, unmanaged, beyond]))
     return "; ".join(filter(None, [f"Plan: {_todo(plan) or nothing}", rest])) + f". {count(len(plan.steps), 'request')}."
@@ -139,6 +158,7 @@ def _todo(plan: Plan) -> str:
 def _troubles(plan: Plan) -> str:
     parts = [
         blocked(plan),
+        f"{len(plan.held.changes):,} held" if plan.held else "",
         count(len(plan.exposures), "exposure") if plan.exposures else "",
         _broken_count(plan),
         *(section.troubles(plan) for section in SECTIONS),
@@ -168,9 +188,10 @@ def blocked(plan: Plan) -> str:
 
 
 def not_changed(plan: Plan) -> str:
-    """`2 blocked resources are not changed.`; "" if nothing is blocked."""
-    number = len({resource.address for resource in plan.blocked})
-    return f"{count(number, 'blocked resource')} {'is not changed' if number == 1 else 'are not changed'}." if number else ""
+    """`2 blocked resources are not changed. 3 changes are held.`; "" if nothing is blocked or held."""
+    number, held = len({resource.address for resource in plan.blocked}), len(plan.held.changes)
+    blocked = f"{count(number, 'blocked resource')} {'is not changed' if number == 1 else 'are not changed'}." if number else ""
+    return " ".join(filter(None, [blocked, f"{count(held, 'change')} {'is' if held == 1 else 'are'} held." if held else ""]))
 
 
 def pending_outside(plan: Plan) -> str:
@@ -356,6 +377,25 @@ def _hindered(plan: Plan, full: bool, more: str) -> Iterator[EntryPart]:
     for resource in plan.blocked:
         if outer.get(resource.address) not in own:
             yield _blocked(resource, waiting.pop(resource.address, []), full, more)
+
+
+def held_parts(held: HeldPart, *, full: bool = True, more: str = FULL) -> Iterator[EntryPart]:
+    """What a guard refuses and this run leaves alone: one block, with the reasons, the options that allow it, and the changes."""
+    if not held:
+        return
+    lines: list[SheetLine] = []
+    for refusal in held.refusals:
+        first, *rest = refusal.message.split("\n")
+        lines.append(SheetLine(Style.BLOCKED, "!", "held", f"{first} [{refusal.id}]", id=refusal.id))
+        lines += [SheetLine(Style.DIM, " ", "", text.strip()) for text in (*rest, *refusal.remedy.split("\n")) if text.strip()]
+    shown = held.changes if full or len(held.changes) <= FOLD else held.changes[:FOLD]
+    for change in shown:
+        what = ", ".join(change.actions) or "more readers"
+        why = "" if change.refused else "belongs to what is refused"
+        lines.append(SheetLine(Style.DIM, " ", what, str(change.address), why))
+    if len(shown) < len(held.changes):
+        lines.append(SheetLine(Style.DIM, " ", "", f"and {len(held.changes) - len(shown):,} more; {more} shows each"))
+    yield _held(f"{count(len(held.changes), 'change')} held", lines)
 
 
 def _blocked(blocked: Blocked, waiting: list[str], full: bool, more: str) -> EntryPart:

@@ -26,6 +26,9 @@ from reconciler.model import (
     Exposure,
     Finding,
     ForbiddenRequest,
+    HeldChange,
+    HeldPart,
+    HeldRefusal,
     Outcome,
     Plan,
     Position,
@@ -100,12 +103,25 @@ def _plan(document: Data) -> Sheet:
         outside=numbers["outside"] or None,
         files_only=numbers["unmanaged"] is None,
         ignored=ignored_of(document),
+        held=held_of(document),
         features={key: value for section in SECTIONS for key, value in section.read(document).items()},
     )
     sheet = plan_sheet(plan, full=True, remedies=True)
     # A document does not say how many objects are managed.
     sheet = replace(sheet, summary=sheet.headline) if plan.empty else sheet
     return replace(sheet, kind="diff") if plan.files_only else sheet
+
+
+def held_of(document: Data) -> HeldPart:
+    """What a plan holds, as its document says it."""
+    data = document.get("held", {"changes": (), "refusals": ()})
+    return HeldPart(
+        tuple(
+            HeldChange(Address.parse(item["address"]), tuple(map(Action, item["actions"])), item["refused"], id=item["id"])
+            for item in data["changes"]
+        ),
+        tuple(HeldRefusal(item["message"], item["remedy"], id=item["id"]) for item in data["refusals"]),
+    )
 
 
 def _change(item: Data) -> Change:
@@ -189,7 +205,12 @@ def _outcome(document: Data) -> Sheet:
         not_applied = SavedPlanCheck({item["address"]: item["reason"] for item in saved["refused"]}, tuple(saved["new"]))
     outcome = Outcome(
         "",
-        Plan(document.get("project", ""), document.get("environment"), outside=document["summary"]["outside"] or None),
+        Plan(
+            document.get("project", ""),
+            document.get("environment"),
+            outside=document["summary"]["outside"] or None,
+            held=held_of(document),
+        ),
         tuple(
             StepResult(
                 Step(item["id"], Address.parse(item["address"]), "", item["verb"], "", ()),

@@ -26,7 +26,8 @@ from reconciler.run.connection.connecting import ConnectedService, recording_end
 from reconciler.run.loading import keyed
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
-from reconciler.run.stages import Planned, PlanSource, checked, make
+from reconciler.run.planning import make
+from reconciler.run.stages import Planned, PlanSource, checked
 from reconciler.run.voice import Voice
 from reconciler.seams import Seam
 from reconciler.state import Journal, Store
@@ -181,7 +182,7 @@ class ApplySession:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
-                    deadline=self.project.settings.timeout, selection=self.operation.selection, listener=self.listener,
+                    deadline=self.project.settings.timeout, selection=planned.operation.selection, listener=self.listener,
                     on_error=on_error, stop=stop, verify=verify,
                     nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,

@@ -12,6 +12,8 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
     asked = plan.pending
     if plan.blocked:
         codes.append(exits.PARTLY if asked or plan.deferred else exits.REFUSED)
+    if plan.held:
+        codes.append(exits.PARTLY if asked or plan.deferred else exits.REFUSED)
     if plan.unknown or plan.in_doubt:
         codes.append(exits.PARTLY)
     if plan.unknown and not asked and len({blocked.address for blocked in plan.blocked}) >= plan.managed:

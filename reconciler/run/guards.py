@@ -1,7 +1,8 @@
 """Guards: a run that would delete, expose or end more than it may is refused before its first request. Pure.
 
 In: a plan, the rules of the project, and what whoever started the run allows beyond them. Out: every refusal, with the way past it. `apply`
-raises the first, a rehearsal lists all of them. An option belongs to a guard only through its field of `Limits`.
+raises the first, a rehearsal lists all of them, and a run with `hold` leaves alone what they are about: of a guard that counts, all that it
+counts. An option belongs to a guard only through its field of `Limits`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
 from reconciler.model import Change, Desired, Exposure, Plan, Severity, Violation
+from reconciler.plan.warnings.exposure import KIND as RULE
 from reconciler.run.operation import Limits
 from reconciler.seams import Seam
 
@@ -27,6 +29,11 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 def exposed(plan: Plan) -> tuple[Address, ...]:
     """The objects that gain a reader, by whatever cause and for however long. What is created exposes nothing that existed."""
     return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
+
+
+def concerned(exposure: Exposure) -> tuple[Address, ...]:
+    """The objects of an exposure: what is exposed, what else is by the same cause, the cause, and what admits the readers."""
+    return tuple(dict.fromkeys((*exposure.names, *exposure.reaches)))
 
 
 Guard = Callable[[Plan, Desired, Limits], Refused | None]
@@ -62,8 +69,9 @@ def _deletions(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
         most, rule = limits.deletions, f"this run may delete {limits.deletions}"
     if len(changes) <= most:
         return None
-    wrong = f"the plan deletes {_counted([change.address for change in changes], rule)}"
-    return Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
+    addresses = [change.address for change in changes]
+    wrong = f"the plan deletes {_counted(addresses, rule)}"
+    return Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}", about=addresses)
 
 
 def _exposed(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
@@ -74,7 +82,8 @@ def _exposed(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
     if most is None or len(opened) <= most:
         return None
     wrong = f"the plan exposes {_counted(opened, rule)}"
-    return Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+    about = {address for exposure in plan.exposures if exposure.readers for address in concerned(exposure)}
+    return Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}", about=about)
 
 
 def _exposures(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
@@ -129,7 +138,9 @@ def violated(violations: Sequence[Violation], what: str) -> Refused | None:
     ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
     number = len({violation.name for violation in violations})
     wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{below(lines)}"
-    return Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{below(ways)}")
+    whole = any(violation.address is None for violation in violations)
+    about = () if whole else {at for violation in violations for at in (violation.address, *violation.along) if at is not None}
+    return Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{below(ways)}", about=about)
 
 
 def below(lines: Sequence[str]) -> str:
@@ -148,7 +159,10 @@ def missing_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob], what
         return None
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
     way = consent_options(missing, allowed)
-    return Refused(f"{what} requires consent{below(lines)}", id="RC-consent-required", hint=f"if this is intended: {way}")
+    # A looser rule of the project is about the whole plan: nobody knows what it would have refused.
+    about = () if any(exposure.kind == RULE for exposure in missing) else {at for exposure in missing for at in exposure.names}
+    wrong = f"{what} requires consent{below(lines)}"
+    return Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}", about=about)
 
 
 def consent_options(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> str:

@@ -26,8 +26,9 @@ from reconciler.run.connection.leases import leased
 from reconciler.run.connection.unseen import Unseen, unseen
 from reconciler.run.loading import keyed, load
 from reconciler.run.operation import Operation
+from reconciler.run.planning import make
 from reconciler.run.rules import JudgedProject, judged
-from reconciler.run.stages import Planned, PlanSource, checked, make
+from reconciler.run.stages import Planned, PlanSource, checked
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 from reconciler.state.connection import Connection

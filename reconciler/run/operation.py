@@ -77,7 +77,8 @@ class Operation:
     beyond the project's rules. `rules`: the name of the commit whose rules judge the project; None for those of its files. `sandbox`,
     `base_url` and `state`: where, instead of what the project says. `token`: of the service; None for that of the environment.
     `create_state`: a state that has never seen the project may be created.
-    `lock_timeout`: seconds to wait for another run that holds the state; None for none.
+    `lock_timeout`: seconds to wait for another run that holds the state; None for none. `hold`: what a guard refuses is left alone, and
+    the rest is applied; without it, all is refused. `unapproved`: what is held too, because people must approve it.
     """
 
     project: Path = Path()
@@ -95,6 +96,8 @@ class Operation:
     lock_timeout: float | None = None
     supervision: Supervision = field(default_factory=Supervision, compare=False)
     token: str | None = field(default=None, repr=False)
+    hold: bool = False
+    unapproved: frozenset[Address] = frozenset()
 
     def only(self, addresses: frozenset[Address] | None) -> Operation:
         """The same, limited to these addresses; None: not limited."""

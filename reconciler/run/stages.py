@@ -3,15 +3,14 @@
     the service --read--> Planned --stage--> Planned --stage--> ... --> plan with its proof, URLs, open work, redirects, violations
                                     ^ a stage may read what the plan so far needs; its work itself is pure
 
-`make` runs the tuple over a new reading; `narrow` runs it over a reading that it has, for fewer addresses, and asks nobody. A stage that is
-missing in one of them would be missing in both.
+`staged` runs the tuple over a new reading; `narrow` runs it over a reading that it has, for fewer addresses, and asks nobody. A stage
+that is missing in one of them would be missing in both.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -21,16 +20,14 @@ from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
 from reconciler.model.features import FeatureKey, FeatureValues, T
-from reconciler.observe import observe, planned as with_lists
+from reconciler.observe import planned as with_lists
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
-from reconciler.plan.matching.renames import Former
-from reconciler.plan.planner import plan as decided
+from reconciler.plan.planner import plan as make_plan
 from reconciler.plan.prove import prove
 from reconciler.plan.world import World
-from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.guards import check, refusals
 from reconciler.run.operation import Limits, Operation
@@ -90,6 +87,11 @@ class Planned:
         check(self.plan, self.desired, limits)
 
     @property
+    def excluded(self) -> frozenset[Address]:
+        """What is held, as far as a later plan knows the address: not what nobody declares or tracks."""
+        return self.operation.selection.held & {*self.desired.resources, *self.state.bindings}
+
+    @property
     def objects(self) -> dict[tuple[str, str], Address]:
         """The addresses of the objects that are tracked, or that a resource is, by kind and id."""
         return {**self.state.addresses, **self.kinds.addresses(self.matches.ids)}
@@ -120,37 +122,15 @@ class Stage:
     says: str = ""
 
 
-async def make(
-    source: PlanSource,
-    kinds: Kinds,
-    desired: Desired,
-    state: State,
-    operation: Operation,
-    *,
-    stage: Callable[[str], None] = lambda what: None,
-) -> Planned:
-    """Read, and run every stage. `stage`: called with the name of each stage that lasts.
-
-    Raises `ServiceError` if the service cannot be read at all.
-    """
-    reader, before, earlier = source.reader, source.reader.requests, source.earlier
-    began = time.monotonic() if earlier is None else earlier[1]
-    with reader.giving(earlier[0]) if earlier is not None else nullcontext():
-        actual = await observe(reader, kinds, desired, state, everything=source.everything)
-    read_at, objects = time.monotonic(), count(len(desired.resources), "object")
-    if earlier is not None:
-        actual = replace(actual, read_at=earlier[1])
-    nothing = Plan(desired.project, desired.environment)
-    unmatched = Matches(Former(state, state))
-    planned = Planned(kinds, desired, state, operation, actual, nothing, began, unmatched, pages=source.state is not None)
+async def staged(source: PlanSource, planned: Planned, *, stage: Callable[[str], None] = lambda says: None) -> Planned:
+    """What the stages make of a reading, each after it read what it needs."""
     for step in _stages():
         if step.says:
-            stage(f"{step.says} {objects}")
+            stage(step.says)
         if step.reads is not None:
             planned = await step.reads(source, planned)
         planned = step.work(planned)
-    cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
-    return replace(planned, pace=(cost, reader.speed, reader.allowance))
+    return planned
 
 
 def narrow(planned: Planned, operation: Operation) -> Planned:
@@ -169,9 +149,10 @@ def _matched(planned: Planned) -> Planned:
     return replace(planned, matches=matches, known=matches)
 
 
-def _decided(planned: Planned) -> Planned:
+def decided(planned: Planned) -> Planned:
+    """The plan as far as it is decided from what was read: without its proof, and without what features say of it."""
     operation = planned.operation
-    plan = decided(
+    plan = make_plan(
         planned.kinds,
         planned.desired,
         planned.state,
@@ -187,7 +168,7 @@ async def _with_readers(source: PlanSource, planned: Planned) -> Planned:
     """Planning may need the lists of more readers, which are only read if the plan opens something."""
 
     def again(seen: Actual) -> Plan:
-        return planned.plan if seen is planned.actual else _decided(replace(planned, actual=seen, known=None)).plan
+        return planned.plan if seen is planned.actual else decided(replace(planned, actual=seen, known=None)).plan
 
     plan, actual = await with_lists(source.reader, planned.kinds, planned.actual, again, source.links)
     return replace(planned, plan=plan, actual=actual, known=planned.known if actual is planned.actual else None)
@@ -220,7 +201,7 @@ def _proved(planned: Planned) -> Planned:
 
 STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", _matched, says="Planning"),  # first: everything else is about an object, or about its absence
-    Stage("decide", _decided),
+    Stage("decide", decided),
     Stage("readers", _selected, _with_readers),  # decides again where the plan opens something, from who reads it now
     Stage("prove", _proved, says="Checking the plan for"),  # before anything is said about the plan: it may block some of it
 )

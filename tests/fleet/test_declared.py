@@ -114,6 +114,7 @@ projects:
   every: 2h
   mode: apply
   revertDrift: true
+  hold: true
   rulesFrom: main
   rehearse: required
   windows: [{from: "22:00", until: "06:00", days: [saturday, sunday], zone: Europe/Berlin}]
@@ -166,7 +167,7 @@ def test_what_vanishes_is_orphaned_and_much_at_once_is_a_mistake() -> None:
     "used",
     [
         "token: {env: 'EACH'}", "token: {file: '/run/EACH'}", "project: 'EACH'", "state: {env: 'EACH'}", "baseUrl: 'https://EACH.example'",
-        "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'",
+        "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'", "hold: 'EACH'",
         "rulesFrom: 'EACH'", "rehearse: 'EACH'", "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
     ],
 )  # fmt: skip

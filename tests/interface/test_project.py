@@ -104,6 +104,18 @@ def test_what_lacks_consent_is_refused_with_every_reason_and_the_way_past_it_wor
     assert project.apply(plan, limits=limits).done
 
 
+def test_a_plan_that_holds_what_is_refused_applies_the_rest(project: reconciler.OpenedProject) -> None:
+    applied(project)
+    edit(project, "structure: [guides, api]", "structure: [guides, api]\n        published: true\n        visibility: public")
+    edit(project, "title: Guides", "title: All guides")
+    assert project.plan().refusals
+    plan = project.plan(hold=True)
+    assert plan.refusals == ()
+    assert [(str(change.address), change.refused) for change in plan.held] == [("example/site/docs", True)]
+    assert project.apply(plan).done
+    assert [str(change.address) for change in project.plan().changes] == ["example/site/docs"]
+
+
 def test_the_limits_of_open_are_those_of_every_method(tmp_path: Path) -> None:
     everything = reconciler.Limits(exposures=(reconciler.Glob.parse("**"),))
     with reconciler.open(copied(tmp_path), sandbox=":memory:", limits=everything) as project:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from reconciler import exits
 from reconciler.apply import FRESH
@@ -37,6 +39,7 @@ from reconciler.text.names import HERE
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.holding()
 @shared.rules()
 @shared.absences()
 @shared.service()
@@ -79,15 +82,21 @@ def command(
     """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
 
     With --plan FILE, apply what `plan --out FILE` saved, as far as it is still valid, without asking.
+    With --hold, apply what no guard refuses, and end with exit code 5 where something is held.
 
     \b
     Example:
       reconciler apply examples/acme --sandbox .reconciler/acme.db
+      reconciler apply examples/acme --sandbox .reconciler/acme.db --hold --yes
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
     options = Options.of(screen, parameters)
     use = None
     if file is not None:
+        if click.get_current_context().get_parameter_source("hold") is ParameterSource.COMMANDLINE:
+            hint = "Hold what is refused when the plan is created: reconciler plan --hold --out FILE."
+            raise UsageError("--plan FILE applies nothing but what it shows", id="RC-options-conflict", hint=hint)
+        options = replace(options, hold=False)
         use, options = saved_use(screen, options, file, commit=require_commit)
     elif require_commit is not None:
         raise UsageError(
@@ -144,9 +153,10 @@ def command(
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             # A later drift began after the newest run that found or left everything as it is declared.
-            whole = {WHOLE: True} if use is None and not run.operation.selection.partial else {}
+            whole = {WHOLE: True} if use is None and not (run.operation.selection.partial or outcome.plan.held) else {}
             journal.finish(exit_code=code, summary={**outcome.summary, **whole, **run_commit(project)})
-    _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
+    shown = bool(outcome.plan.pending or outcome.plan.held or outcome.notes or use is not None)
+    _write_outcome(screen, options, report, project, outcome, text=shown)
     return code
 
 
@@ -248,7 +258,7 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
-    consequences += f" {not_changed(plan)}" if plan.blocked else ""
+    consequences += f" {not_changed(plan)}" if plan.blocked or plan.held else ""
     consequences += "".join(f" It writes {files}." for section in SECTIONS if (files := section.written(plan)))
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:

@@ -31,6 +31,7 @@ from reconciler.text.names import HERE
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.holding()
 @shared.rules()
 @shared.absences()
 @shared.urls()
@@ -55,10 +56,13 @@ def command(
 ) -> int:
     """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
+    With --hold, what would be refused is left out, and the rest can be applied.
+
     \b
     Example:
       reconciler plan examples/acme --sandbox .reconciler/acme.db
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
+      reconciler plan examples/acme --sandbox .reconciler/acme.db --hold
     """
     options = Options.of(screen, parameters)
     typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
@@ -87,15 +91,19 @@ def command(
             older = "; the file there is of an earlier run" if out.exists() else ""
             screen.note(f"The plan is refused, so it was not saved in {out}{older}.")
         raise
+    if plan.held and not plan.pending and out is not None:
+        screen.note(f"Everything is held, so the plan was not saved in {out}.")
+        out = None
     if options.format == "text" and plan.pending:
-        rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
+        rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked or plan.held else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
         # Whoever applies the file consents to what it shows.
         consents = consent_options(plan.exposures, options.limits.exposures) if out is None else ""
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
-        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
+        recorded = options.with_held(planned.excluded).recorded
+        inputs = plan_file.plan_inputs(recorded, project, planned.state, run.service.identity, made_by, run.judged.origin)
         digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
         plan_file.write(run.voice, out, planned, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

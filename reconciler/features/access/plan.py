@@ -184,6 +184,7 @@ def violation(miss: Miss, desired: Desired, called: Callable[[Key], Address], le
         source=miss.demand.pattern.source,
         declared=declared.source if declared is not None else None,
         remedy=OPEN if miss.demand.sees else CLOSE if miss.window is None else LATER,
+        along=tuple(dict.fromkeys(called(key) for key in (*path, *_closing(miss)))),
     )
 
 
@@ -199,11 +200,18 @@ def _open(miss: Miss, path: Sequence[Key]) -> str:
     return f": {' and '.join(fields)}" if fields else ""
 
 
+def _closing(miss: Miss) -> Mapping[Key, str]:
+    """What keeps out a reader who must see it, with the reason of each."""
+    if not miss.demand.sees or miss.verdict.sees is not Sees.NO or miss.key is None:
+        return {}
+    return miss.look.closed(miss.demand.reader, miss.key)
+
+
 def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
     """`: site docs is not published`, where that is why a reader does not see what they must see."""
-    if not miss.demand.sees or miss.verdict.sees is not Sees.NO or miss.key is None:
+    reasons = _closing(miss)
+    if not reasons:
         return ""
-    reasons = miss.look.closed(miss.demand.reader, miss.key)
     texts = sorted(f"{path_text(called, [key])[0]} {reason}" for key, reason in reasons.items())
     more = f" and {len(texts) - MOST_ADDRESSES} more" if len(texts) > MOST_ADDRESSES else ""
     return f": {', '.join(texts[:MOST_ADDRESSES])}{more}" if texts else ""

@@ -53,10 +53,11 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
     help="With --rehearse: exit with 2 if at any moment somebody can read more (readers), or a published URL stops answering (urls). "
     "Both: readers,urls.",
 )
+@click.option("--hold", is_flag=True, help="Let plan hold what is refused, so that the rest is approved and applied.")
 @click.pass_context
 def command(
     context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float,
-    rehearse: bool, fail_on: str,
+    rehearse: bool, fail_on: str, hold: bool,
 ) -> int:  # fmt: skip
     """Run plan, apply, drift or validate as a CI job does. GitHub Actions and GitLab CI are recognized by their variables.
 
@@ -77,6 +78,7 @@ def command(
       reconciler pipeline plan docs --env production -- --allow-delete 5
       reconciler pipeline plan -- --allow-delete 5
       reconciler pipeline plan docs --rehearse --fail-on readers,urls
+      reconciler pipeline plan docs --hold
     """
     if str(project).startswith("-"):  # no project before the options
         project, more = Path(), (str(project), *more)
@@ -91,7 +93,7 @@ def command(
     assert isinstance(program, click.Group)
     trigger = triggered()
     results = Results.cleared(screen, reports, trigger.ci)
-    works = Works(screen, program, trigger, results, project, env, rules_from, more, wait, failing if rehearse else None)
+    works = Works(screen, program, trigger, results, project, env, rules_from, more, wait, failing if rehearse else None, hold)
     wanted = trigger.command if work == "auto" else work
     failure = ""
     code = 1

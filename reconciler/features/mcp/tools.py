@@ -215,7 +215,7 @@ def _validate(call: Call) -> ToolAnswer:
 
 
 def _plan(call: Call) -> ToolAnswer:
-    planned = _planned(_selected(call), call.voice)
+    planned = _planned(replace(_selected(call), hold=call.given["hold"]), call.voice)
     shown = call.voice.masks.data(planned.plan)
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     try:
@@ -335,7 +335,7 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         "plan",
         "Show what an apply would change and why; deletions, exposures and URLs that stop working first. Nothing is applied.",
         _plan,
-        (TARGET,),
+        (TARGET, Argument("hold", "Hold what is refused, and show the rest", "flag")),
     ),
     ToolRow(
         "access",

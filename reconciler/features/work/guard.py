@@ -23,7 +23,8 @@ def _open_work(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
     more = " and so on (patterns are allowed: --allow-open-work 'acme/space/**')" if len(ending) > WAYS else ""
     way = " ".join(f"--allow-open-work {work.address:sh}" for work in ending[:WAYS]) + more
     wrong = f"the plan ends work in progress, which requires consent{below(lines)}"
-    return Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}")
+    about = {address for work in ending for address in work.names}
+    return Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}", about=about)
 
 
 GUARD: Final = ConsentGuard("RC-open-work", _open_work)

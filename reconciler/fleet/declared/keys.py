@@ -117,6 +117,10 @@ PROJECT: Final = (
         form="flag", default=False,
     ),
     Key(
+        "hold", "With mode apply, whether what is refused or needs approvals is held, and the rest is applied. By default, nothing is.",
+        form="flag", default=False,
+    ),
+    Key(
         "rulesFrom", "A branch, tag or commit of the same repository, whose rules judge the project. By default, its own files.",
         reader=values.ref, schema=_TEXT, default="",
     ),

@@ -45,7 +45,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     approvals = dict(values["approvals"])
     return FleetProject(
         values["name"], Repository(**values["source"]), values["baseUrl"], values["token"], values["project"], values["state"],
-        values["environment"], values["every"], values["mode"], values["revertDrift"], values["windows"],
+        values["environment"], values["every"], values["mode"], values["revertDrift"], values["hold"], values["windows"],
         valid_for=approvals.pop(VALID_FOR), approvals=approvals, tenant=values["tenant"], vars=values["vars"],
         secret_vars=values["secretVars"], sops=values["sops"], wave=values["wave"], rules_from=values["rulesFrom"],
         rehearse=values["rehearse"], at=node.at,

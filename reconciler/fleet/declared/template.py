@@ -19,8 +19,8 @@ EACH: Final = re.compile(r"\$\{\{((?:(?!\$\{\{).)*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)
 KEYS: Final = {"directories": ("name", "path"), "organizations": ("id", "title")}
 TRUSTED: Final = (
-    "token", "project", "state", "baseUrl", "tenant", "approvals", "rehearse", "mode", "windows", "revertDrift", "rulesFrom", "secretVars",
-    "sops",
+    "token", "project", "state", "baseUrl", "tenant", "approvals", "rehearse", "mode", "windows", "revertDrift", "hold", "rulesFrom",
+    "secretVars", "sops",
 )  # fmt: skip
 """Keys that decide about trust: names chosen by a repository or a service must not be part of their values."""
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 import click
 
 from reconciler import exits
-from reconciler.address import Glob
+from reconciler.address import Address, Glob
 from reconciler.apply.recover import STILL_IN_DOUBT, recover
 from reconciler.cli import options as shared
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
@@ -99,16 +99,21 @@ CLASSES: Final = {
 @click.option("--known-checks", type=click.Path(path_type=Path))
 @click.option("--approved", multiple=True)
 @click.option("--began", default="")
+@click.option("--unapproved", multiple=True)
+@click.option("--expose", is_flag=True)
 @shared.output()
 @click.pass_obj
 def read_command(
     screen: Screen, /, allowed: str, folder: Path, path: Path, keep: bool, save: bool, known_checks: Path | None,
-    approved: tuple[str, ...], began: str, **parameters: Any,
+    approved: tuple[str, ...], began: str, unapproved: tuple[str, ...], expose: bool, **parameters: Any,
 ) -> int:  # fmt: skip
     """Read the service once, and write what a plan and a drift of that reading say. `path`: of the project in its repository, where people
-    run commands. `began`: the digest of the saved plan of an apply that did not end, "" for none."""
+    run commands. `began`: the digest of the saved plan of an apply that did not end, "" for none. `unapproved`: with --hold, the addresses
+    that are held too; `expose`: nobody must approve an exposure, so that none is held."""
     options = Options.of(screen, parameters)
-    with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
+    asked = replace(options.operation, unapproved=frozenset(map(Address.parse, unapproved)))
+    asked = replace(asked, limits=asked.limits.with_exposures) if expose else asked
+    with Run.open(asked, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
         judged_project, project, service = run.judged, run.project, run.service
         recovered, locked = _recovered(run) if save else ((), None)
         with run.store() as store:
@@ -120,7 +125,7 @@ def read_command(
         made_at = now()
         given = health_inputs(run, planned, between=DriftBounds(verified, planned.actual.date or made_at))
         changed, checks = given.drift, _checks(run, given, known_checks)
-    options = _covered(options, planned.plan, approved)
+    options = _covered(options, planned.plan, approved).with_held(planned.excluded)
     planned = replace(planned, plan=replace(planned.plan, notes=(*judged_project.notes, *planned.plan.notes)))
     refused = ""
     try:
@@ -146,6 +151,7 @@ def read_command(
         "digest": None,
         "undone": undone,
         "pending": planned.plan.pending,
+        "held": sorted(map(str, planned.excluded)),
         "inDoubt": [screen.masked(note) for note in recovered if STILL_IN_DOUBT in note],
         "locked": locked,
         "recorded": sorted(recorded) if recorded is not None else None,

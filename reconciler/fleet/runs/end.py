@@ -24,7 +24,8 @@ class RunResult:
     """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so
     something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose
     approvals counted when it began, by class of change. `again`: seconds until another run makes sense, None for the interval of the
-    project. `reverted`: the decisions that this run carries out, by address: its plan reverts these resources and nothing else.
+    project. `holds`: its plan is not the whole one, because people must still approve the rest, or that is refused. `reverted`: the
+    decisions that this run carries out, by address: its plan reverts these resources and nothing else.
     `rehearsing`: the requests of a rehearsal, among `requests`. `proposal`: the document of what was changed outside Reconciler,
     compressed; None if no file can take anything in."""
 
@@ -36,6 +37,7 @@ class RunResult:
     began: bool = False
     applied: bool = False
     stopped: bool = False
+    holds: bool = False
     again: float | None = None
     approvers: Mapping[str, list[str]] = field(default_factory=dict)
     reverted: Mapping[str, approvals.Decision] = field(default_factory=dict)
@@ -79,7 +81,12 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             audit.write(connection, line(begun, "apply", result, ended=outcome, exitCode=result.code))
         if result.reading is not None and word is not None:
             samples.write(connection, begun.project_id, word, result.reading)
-        announce(connection, begun.project.name, applied=result.applied and not result.reverted, read=result.reading is not None)
+        announce(
+            connection,
+            begun.project.name,
+            applied=result.applied and not (result.reverted or result.holds),
+            read=result.reading is not None,
+        )
 
 
 def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -> audit.AuditRecord:
@@ -102,7 +109,13 @@ def _applied(result: RunResult) -> str:
     """The text about an applied plan in the history of a project."""
     people = dict.fromkeys(name for names in result.approvers.values() for name in names)
     people |= dict.fromkeys(decision.person for decision in result.reverted.values())
-    done = f"reverted {count(len(result.reverted), 'resource')}" if result.reverted else "applied"
+    done = (
+        f"reverted {count(len(result.reverted), 'resource')}"
+        if result.reverted
+        else "applied what nobody must approve"
+        if result.holds
+        else "applied"
+    )
     return f"{done}, approved by {', '.join(people)}" if people else done
 
 
@@ -130,7 +143,8 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
         "next_due": func.now() + timedelta(seconds=due),
         "waits": result.waits,
     }
-    return columns | ({"applied": result.commit} if result.applied and not result.reverted else {})
+    # The authors of what is held still count: the commit is not applied as long as a part of it waits.
+    return columns | ({"applied": result.commit} if result.applied and not (result.reverted or result.holds) else {})
 
 
 def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:

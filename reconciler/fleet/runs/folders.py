@@ -7,14 +7,18 @@ unused. On a file system without locks, folders are kept: none is removed that m
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from reconciler.errors import ReconcilerError
+
+DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 RUN: Final = "run-"  # of the folder with the files of a run, below --data
 GATE: Final = "reconciler-gate-"  # of the folder with its gate, among the temporary files: the path of a socket must be short
 
@@ -61,3 +65,23 @@ def _remove_unlocked(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(lock)
+
+
+def document_in(path: Path, most: int = DOCUMENT_MAX) -> Any:
+    """A document that a run wrote, of at most so many bytes. Raises `ReconcilerError`."""
+    try:
+        return json.loads(text_in(path, most))
+    except ValueError as error:
+        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+
+
+def text_in(path: Path, most: int = DOCUMENT_MAX) -> bytes:
+    """What a run wrote. Raises `ReconcilerError`."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(most + 1)
+    except OSError as error:
+        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+    if len(text) > most:
+        raise ReconcilerError(f"{path.name} is larger than {most // 2**20} MiB", id="RC-fleet-run-large")
+    return text

@@ -18,14 +18,14 @@ from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import Locked, ReconcilerError
 from reconciler.fleet import approvals, drift, drift_groups, status
 from reconciler.fleet.continuation import BegunApply
-from reconciler.fleet.facts import decided_drift
+from reconciler.fleet.facts import decided_drift, judged_plan
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
 from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, compressed, result_of
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.applying import TAKEN_OVER, RunApply
 from reconciler.fleet.runs.end import RunResult
-from reconciler.fleet.runs.folders import PrivateFolder
+from reconciler.fleet.runs.folders import PrivateFolder, document_in, text_in
 from reconciler.fleet.runs.forks import ForkServer
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, RunGate
 from reconciler.fleet.runs.process import database_access, execute
@@ -44,7 +44,6 @@ REHEARSE_SECONDS: Final = 1_200.0
 APPLY_SECONDS: Final = 3_600.0
 MOST_FAILURES: Final = 3  # of what an apply did not do
 BLOCKED: Final = "what is left of the commit is blocked"
-DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
 
 @dataclass(frozen=True)
@@ -179,8 +178,8 @@ class _ProjectRun:
         if code != 0:
             await asyncio.to_thread(self._refuse_claimed)
             raise self._failure(code, message)
-        document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
-        text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
+        document, about = document_in(self.folder / "plan.json"), document_in(self.folder / "reading.json")
+        text = text_in(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
         digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
         reading = str(about["reading"])
@@ -191,10 +190,10 @@ class _ProjectRun:
         self.selection = selection
         if selection:
             return
-        self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
+        self.drift, self.undone = document_in(self.folder / "drift.json"), about["undone"]
         self.outside = drift_groups.of_document(self.drift)
         if (self.folder / "proposal.json").exists():
-            self.result.proposal = compressed(_document(self.folder / "proposal.json"))
+            self.result.proposal = compressed(document_in(self.folder / "proposal.json"))
         self.decided = await asyncio.to_thread(self._decisions)
         self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
         self.lineage = str(about["lineage"])
@@ -216,7 +215,7 @@ class _ProjectRun:
         file = self.folder / "claimed.json"
         if not file.exists():
             return
-        name = str(_document(file))
+        name = str(document_in(file))
         with self.place.database.transaction() as connection:
             other = rows.claiming(connection, self.begun.project_id, name)
         if other is not None:
@@ -329,6 +328,8 @@ class _ProjectRun:
             since = self._plan.since
             await self._read(root, secrets, selection=selection)
             result.plan = replace(self._plan, since=since)
+        if self.project.hold and self.about["pending"] and not reading.unreadable and await asyncio.to_thread(self._holds):
+            await self._read_rest(root, secrets, selection)
         if result.waits is None and not self.about["pending"]:
             result.waits = doubt or (BLOCKED if reading.blocked else None)
             return
@@ -353,12 +354,31 @@ class _ProjectRun:
         elif code == Locked.exit_code and not result.began:
             result.waits, result.again = f"nothing was sent: {self._words_of(message)}", BACKOFF_FIRST
         elif code != 0:
-            undone = _undone(_document(report)) if code > 0 and report.exists() else [self._words_of(message)]
+            undone = _undone(document_in(report)) if code > 0 and report.exists() else [self._words_of(message)]
             if undone:
                 raise ReconcilerError("; ".join(filter(None, undone)) or f"apply ended with {code}", id="RC-fleet-run-failed")
             result.applied = True  # what is blocked was not in it, and the next run says what that is
         else:
             result.applied = True
+
+    def _holds(self) -> bool:
+        """Whether the plan is refused, or people must still approve a part of it. What somebody rejected is not applied in part either."""
+        with self.place.database.transaction() as connection:
+            verdict = judged_plan(connection, rows.read(connection, [self.project.name])[0], self._plan).verdict
+        refused = self.result.waits is None or self.result.waits == self.about["refused"]
+        return refused and not verdict.rejected and (self.result.waits is not None or not verdict.allows)
+
+    async def _read_rest(self, root: Path, secrets: Mapping[str, str], selection: Sequence[str]) -> None:
+        """Read the plan without what is refused and what people must approve. Where nothing is left, the plan stays the whole one."""
+        whole, about, before = self._plan, self.about, self.selection
+        held = approvals.waiting(whole.document, self.project.approvals)
+        exposes = [] if self.project.approvals.get(ChangeClass.EXPOSURE) is not Approval.AUTO else ["--expose"]
+        await self._read(root, secrets, selection=[*selection, "--hold", *_each("--unapproved", held), *exposes])
+        if self.about["pending"]:
+            self.result.plan, self.result.waits, self.result.holds = replace(self._plan, since=whole.since), None, True
+            self.selection = [*selection, *_each("--exclude", self.about["held"])]
+        else:
+            self.result.plan, self.about, self.selection = whole, about, before
 
     async def _rehearse(self, root: Path, secrets: Mapping[str, str], gate: RunGate) -> None:
         """Rehearse the plan if somebody asks for it. Whatever happens, the request ends with a result or an error, and the run goes on."""
@@ -386,8 +406,8 @@ class _ProjectRun:
             raise ReconcilerError(f"it took longer than {REHEARSE_SECONDS:g} s", id="RC-fleet-run-late")
         if code != 0:
             raise self._failure(code, message)
-        document = _document(self.folder / "rehearsal.json", REHEARSAL_MAX)
-        return result_of(plan, reading, document, _text(self.folder / "rehearsal.txt").decode("utf-8", "replace"))
+        document = document_in(self.folder / "rehearsal.json", REHEARSAL_MAX)
+        return result_of(plan, reading, document, text_in(self.folder / "rehearsal.txt").decode("utf-8", "replace"))
 
     def _take_rehearsal(self, plan: str) -> int | None:
         """How many runs have begun the rehearsal that was asked for; None if nobody asks for it."""
@@ -468,23 +488,3 @@ def _sentence(error: ReconcilerError) -> str:
     """An error on one line, with its id; the last message of an ended process contains its own id."""
     cause = "" if "[RC-" in error.message else f" [{error.id}]"
     return f"{error.message}{cause}{f' ({error.hint})' if error.hint else ''}"
-
-
-def _document(path: Path, most: int = DOCUMENT_MAX) -> Any:
-    """A document that a run wrote, of at most so many bytes. Raises `ReconcilerError`."""
-    try:
-        return json.loads(_text(path, most))
-    except ValueError as error:
-        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
-
-
-def _text(path: Path, most: int = DOCUMENT_MAX) -> bytes:
-    """What a run wrote. Raises `ReconcilerError`."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(most + 1)
-    except OSError as error:
-        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
-    if len(text) > most:
-        raise ReconcilerError(f"{path.name} is larger than {most // 2**20} MiB", id="RC-fleet-run-large")
-    return text

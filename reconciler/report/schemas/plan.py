@@ -25,6 +25,7 @@ class SummaryData(t.Record):
     rename: NotRequired[Annotated[t.Count, t.doc("What the state tracks under another address. Absent: none.")]]
     transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
+    held: NotRequired[Annotated[t.Count, t.doc("Changes that are refused and left alone, with --hold. Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
     blocked: t.Count
     requests: t.Count
@@ -217,6 +218,24 @@ class BlockedData(t.ReasonData):
     id: NotRequired[t.CauseId]
 
 
+class HeldChangeData(t.Record):
+    address: t.AddressText
+    actions: Annotated[t.Items[t.Text], t.doc("What would happen to it; empty where only more readers would see it.")]
+    refused: Annotated[bool, t.doc("Whether a guard refuses it; false where it only requires what is refused, or is required by it.")]
+    id: t.CauseId
+
+
+class HeldRefusalData(t.Record):
+    message: t.Text
+    remedy: Annotated[t.Text, t.doc("How it is allowed.")]
+    id: t.CauseId
+
+
+class HeldData(t.Record):
+    changes: Annotated[t.Items[HeldChangeData], t.doc("What is left alone. A plan with --exclude for each of these is the same.")]
+    refusals: Annotated[t.Items[HeldRefusalData], t.doc("Why.")]
+
+
 class PlanData(t.Record):
     """What a plan and a saved plan have in common."""
 
@@ -253,6 +272,7 @@ class PlanData(t.Record):
     unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
     inDoubt: Annotated[t.Items[t.AddressText], t.doc("Addresses with a request of an earlier run whose outcome is unknown.")]
     blocked: Annotated[t.Items[BlockedData], t.doc("What cannot be done in this run.")]
+    held: NotRequired[Annotated[HeldData, t.doc("What is refused and left alone, with --hold, so that the rest can be applied.")]]
     ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
     notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
 

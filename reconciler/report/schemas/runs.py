@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from reconciler.model import RunStatus, Severity, StepStatus, What
 from reconciler.report.schemas import types as t
-from reconciler.report.schemas.plan import OriginData
+from reconciler.report.schemas.plan import HeldData, OriginData
 from reconciler.report.words import Level
 
 
@@ -48,6 +48,7 @@ class ResultsData(t.Record):
     edited: Annotated[t.Items[EditedData], t.doc("What somebody else changed during the run.")]
     leftover: Annotated[t.Items[t.AddressText], t.doc("What still differs from what is declared, as read after the run.")]
     unverified: Annotated[t.Items[t.AddressText], t.doc("What was written and could not be read again.")]
+    held: NotRequired[Annotated[HeldData, t.doc("What was refused and left alone, with --hold.")]]
     ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
     notVisible: NotRequired[Annotated[t.Items[t.AddressText], t.doc("What was written and is still shown in its previous state.")]]
 

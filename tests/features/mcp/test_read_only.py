@@ -25,7 +25,22 @@ TEXTS = [
     "site.visibility", "conventions", "more", "/", "..", "../../etc/passwd", "file:///etc/passwd", "--yes", "--allow-exposure", "apply",
     "x" * 5_000, *TITLES.values(),
 ]  # fmt: skip
-NAMES = ["word", "text", "kind", "address", "target", "as", "coverage", "url", "handle", "project", "yes", "command", "allow_delete"]
+NAMES = [
+    "word",
+    "text",
+    "kind",
+    "address",
+    "target",
+    "as",
+    "coverage",
+    "hold",
+    "url",
+    "handle",
+    "project",
+    "yes",
+    "command",
+    "allow_delete",
+]
 
 
 def value(chance: random.Random) -> Any:

@@ -43,7 +43,7 @@ PAUSE: Final = 5.0  # seconds between two attempts to take the lease
 class Works:
     """The commands on one project and environment. `rules`: the ref whose rules judge it, `target` for the target branch of a pull
     request, "" for its own. `more`: options for the command. `wait`: seconds for another run to end. `failing`: what a rehearsal of the
-    plan must not show, of `FAILING`; None where nothing is rehearsed."""
+    plan must not show, of `FAILING`; None where nothing is rehearsed. `hold`: plan holds what is refused."""
 
     screen: Screen
     program: click.Group
@@ -55,6 +55,7 @@ class Works:
     more: Sequence[str]
     wait: float
     failing: Collection[str] | None = None
+    hold: bool = False
 
     def run(self, command: str) -> int:
         """Run a command. Returns its exit code, or raises what it raises."""
@@ -85,7 +86,11 @@ class Works:
             raise
         if code == exits.DONE:
             files_only = self.trigger.event is PipelineEvent.PULL_REQUEST and not os.environ.get(TOKEN)
-            code = self._compare() if files_only else self._call("plan", "--out", str(self.file), *self.more)
+            code = (
+                self._compare()
+                if files_only
+                else self._call("plan", "--out", str(self.file), *(["--hold"] if self.hold else []), *self.more)
+            )
         self.results.merge()
         if self.failing is not None and self.file.is_file():
             code = exits.strongest([code, self._rehearse(self.failing)])

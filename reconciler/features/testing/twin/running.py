@@ -47,7 +47,8 @@ from reconciler.run.connection.seed_file import SeedFile, seed_errors
 from reconciler.run.loading import keyed, now, sensitive_texts
 from reconciler.run.narration import Narration
 from reconciler.run.operation import EVERYTHING, Limits, Operation
-from reconciler.run.stages import Planned, PlanSource, checked, make
+from reconciler.run.planning import make
+from reconciler.run.stages import Planned, PlanSource, checked
 from reconciler.state import Store
 from reconciler.text.masks import Masks
 
