@@ -239,6 +239,11 @@ class Answers:
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
+            verb = kind.api.get(step.verb)
+            if verb is not None and what in verb.instead:
+                message = f"answered with a {what}: {verb.instead[what]}"
+                self.group.settle(IntentEnding(intent.id, "failed", message))
+                return StepResult(step, StepStatus.FAILED, message, id="RC-payment-required")
             # Proxies and login pages answer 200 too. What is not the object does not prove that anything was written.
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
             self.group.settle(IntentEnding(intent.id, "failed", message))

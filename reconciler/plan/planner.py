@@ -59,6 +59,7 @@ from reconciler.plan.warnings.exposure import (
     windows,
     with_consent_needed,
 )
+from reconciler.plan.warnings.limits import instead_notes, limit_notes
 from reconciler.plan.warnings.notes import broken_urls, condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
 from reconciler.plan.world import Decisions, Pass, World
@@ -193,6 +194,8 @@ def plan(
             *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
+            *limit_notes(kinds, before, run.steps, matches.ids),
+            *instead_notes(kinds, run.steps),
             *results.notes,
         ),
         violations=results.violations,

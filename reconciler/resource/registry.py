@@ -201,7 +201,11 @@ class Kept(NamedTuple):
 def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
     """What is kept of each object of a kind; None for all of it, because functions of its declaration may read any part of it."""
     located = [field for field in kind.fields.values() if field.container or field is kind.transferable]
-    if any(callable(field.usual) for field in kind.fields.values()) or any(field.at is None for field in located):
+    if (
+        kind.limited is not None
+        or any(callable(field.usual) for field in kind.fields.values())
+        or any(field.at is None for field in located)
+    ):
         return None
     copied = [other.work for other in kinds if any(field.to == kind.name for field in other.service_copies)]
     worked = [word for word in (kind.work, *copied) if word is not None]

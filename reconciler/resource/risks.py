@@ -176,6 +176,17 @@ class Permission(NamedTuple):
     of: str | None = None
 
 
+class PlanLimit(NamedTuple):
+    """Something about payments because of which the service may refuse requests about an object and what it contains.
+
+    `says`: the end of a sentence that begins with the object. `until`: the day on which it begins to limit, as the service shows it; "" if
+    it does now.
+    """
+
+    says: str
+    until: str = ""
+
+
 class ProcessingField(NamedTuple):
     """Where an object shows whether the service has finished processing it; all are dotted paths of the answer.
 
