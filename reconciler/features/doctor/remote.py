@@ -45,7 +45,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
         try:
             pages = await reader.list(path.rpartition("/")[0])
         except Rejected as error:
-            if error.status == 401:
+            if error.id == "RC-token-refused":
                 return [problem("token", error)], None
             return [
                 Check(
