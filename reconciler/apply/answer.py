@@ -24,7 +24,7 @@ from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin,
 from reconciler.model.codec import ids_in, is_kind, non_sensitive, observed, path_ids, substitute, title
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.match import identify
-from reconciler.plan.put_elsewhere import CAUSE, container_field, put_elsewhere
+from reconciler.plan.put_elsewhere import container_field, put_elsewhere
 from reconciler.plan.siblings.order import Siblings
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
@@ -359,7 +359,7 @@ class Answers:
         if refused:
             return StepResult(step, StepStatus.FAILED, "; ".join(refused.values()), id="RC-value-not-taken")
         if (put := self._put_elsewhere(step, kind, item)) is not None:
-            return StepResult(step, StepStatus.FAILED, put, id=CAUSE)
+            return StepResult(step, StepStatus.FAILED, put, id="RC-put-elsewhere")
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
             wrong = f"the response does not contain {', '.join(missing)}; a second run will find it"
@@ -367,7 +367,7 @@ class Answers:
         return StepResult(step, StepStatus.DONE)
 
     def _put_elsewhere(self, step: Step, kind: Kind, item: Observed) -> str | None:
-        """Where the service put an object that is declared at the top, with what to do; None where it is there."""
+        """Where the service put an object that is declared at the top, with what to do; None where it is at the top."""
         declared, outer = self.desired.resources.get(step.address), step.address.container
         field = container_field(self.kinds, kind, declared) if declared is not None else None
         id = item.values.get(field.name) if field is not None else None

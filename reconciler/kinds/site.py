@@ -27,6 +27,7 @@ from reconciler.resource import (
     PlanLimit,
     PublishedField,
     Resource,
+    SyncedFrom,
     Verbs,
     choice,
     field,
@@ -103,6 +104,7 @@ class Site(
     published=PublishedField("urls.published", unless=("published", False)),
     permission=Permission("createContent", of="organization"),
     limited=_limits,
+    synced=SyncedFrom("gitSync", name="gitSync.repoName", url="gitSync.url"),
     audience=Audience(
         gates=("visibility", "published", "agentsContext", "adaptiveContent"),
         grants=_readers,
@@ -127,7 +129,7 @@ class Site(
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True, synced=True)
     # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced. The service's own choice was
     # the lowest type once and the highest later, which costs money.
     type: SiteType = field(

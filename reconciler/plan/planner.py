@@ -34,6 +34,7 @@ from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, taken_values, unchanged_notes
 from reconciler.plan.drafts.declared import declared
+from reconciler.plan.drafts.synced import synced_notes
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -194,6 +195,7 @@ def plan(
             *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
+            *synced_notes(drafts),
             *limit_notes(kinds, before, run.steps, matches.ids),
             *instead_notes(kinds, run.steps),
             *results.notes,

@@ -1,21 +1,18 @@
-"""What a service puts into a container that nobody declared, instead of at the top where it is declared. Pure.
+"""What a service puts into an unmanaged container, although it is declared at the top. Pure.
 
 Nothing can put it back: whatever is created at the top again is put there again. So it is neither called done nor replaced, and the lines
-that declare it where it is are written out.
+that declare it in that container are written out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired
 from reconciler.plan.decisions import Draft
 from reconciler.resource import Field, Kind, Kinds
-
-CAUSE: Final = "RC-put-elsewhere"
 
 
 def container_field(kinds: Kinds, kind: Kind, declared: Declared) -> Field | None:
@@ -42,7 +39,12 @@ def put_elsewhere(kinds: Kinds, desired: Desired, declared: Declared, kind: Kind
 def unread_lists(actual: Actual, drafts: Mapping[Address, Draft]) -> Iterator[tuple[str, str]]:
     """The lists that show into what the service put something."""
     for draft in drafts.values():
-        if draft.blocked is not None and draft.blocked.id == CAUSE and draft.observed is not None and draft.kind.inside is not None:
+        if (
+            draft.blocked is not None
+            and draft.blocked.id == "RC-put-elsewhere"
+            and draft.observed is not None
+            and draft.kind.inside is not None
+        ):
             list_ = str(draft.kind.inside.to), draft.observed.within.get(str(draft.kind.within), "")
             if list_ not in actual.complete:
                 yield list_

@@ -16,7 +16,7 @@ from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, PersonalList, Reading, Sighting, Verb
-from reconciler.resource.risks import Audience, Needed, Permission, PlanLimit, ProcessingField, PublishedField
+from reconciler.resource.risks import Audience, Needed, Permission, PlanLimit, ProcessingField, PublishedField, SyncedFrom
 from reconciler.resource.values import UNSET
 
 URL: Final = "url"
@@ -91,6 +91,8 @@ class Kind:
     topics: TopicList | None = None
     # what limits what may be done with an object and what it contains, as the service shows it; None if nothing does
     limited: Callable[[Mapping[str, Any]], Iterable[PlanLimit]] | None = None
+    # where an object shows that a Git repository governs it; None if none ever does
+    synced: SyncedFrom | None = None
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container

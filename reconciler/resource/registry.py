@@ -219,6 +219,7 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
         *(word.all[0] for word in kind.attached),
         *(name for verb in kind.api.values() for name in verb.brings.values()),
         *([kind.published.at] if kind.published is not None else ()),
+        *([kind.synced.at] if kind.synced is not None else ()),
         *([kind.pages.revision] if kind.pages is not None else ()),
         kind.id_is,
     ]

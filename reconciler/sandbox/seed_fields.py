@@ -287,6 +287,7 @@ class Site(Entry):
     adaptiveContent: AdaptiveContent = Field(AdaptiveContent(enabled=False), description="Whether conditions hide content.")
     agentsContext: Literal["excluded", "included"] = Field("excluded", description="Whether agents may use it.")
     features: list[Free] = Field([], description="Its features: the `id`, the `plan` that includes it, and whether it is `frozen`.")
+    gitSync: Free = Field({}, description="The repository that it is synchronized with.")
     siteSpaces: list[SiteSpace] = Field([], description="The spaces of a site without sections; the first is the default.")
     sectionGroups: list[SectionGroup] = Field([], description="The groups of its sections.")
     sections: list[Section] = Field([], description="The sections; the first is the default.")

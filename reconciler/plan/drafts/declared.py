@@ -17,6 +17,7 @@ from reconciler.address import Address, bare
 from reconciler.model import WHEN_READ, Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
 from reconciler.model.codec import choices, substitute, title, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
+from reconciler.plan.drafts.synced import create_refused, without_synced
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.matching.match import is_other, other
@@ -24,7 +25,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import last_moment, left_over, window
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
-from reconciler.plan.put_elsewhere import CAUSE, container_field, put_elsewhere, unread_lists
+from reconciler.plan.put_elsewhere import container_field, put_elsewhere, unread_lists
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
 from reconciler.text.names import a, span
@@ -97,6 +98,8 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
         draft = draft_existing(facts, draft)
     else:
         draft = draft_create(draft, gone=match.gone, may_replace=facts.world.may_replace(address))
+        container = matches.ids.get(address.container) if address.container is not None else None
+        draft = create_refused(facts.world.kinds, facts.world.actual, draft, container)
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", WHEN_READ, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts.world, matches, draft), matches.former)
@@ -233,7 +236,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
         draft = replace(draft, purpose=Purpose.RESTORE, reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
-    return _corrected(facts, _with_intent(facts, _without_ignored(draft)))
+    return _corrected(facts, _with_intent(facts, without_synced(facts.world.kinds, actual, _without_ignored(draft))))
 
 
 def _without_ignored(draft: Draft) -> Draft:
@@ -326,7 +329,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         if correction is Correction.SEND:
             kept.append(difference)
         elif correction is Correction.REPLACE and (elsewhere := _put_elsewhere(facts, draft, difference)) is not None:
-            return draft.block(*elsewhere, id=CAUSE)
+            return draft.block(*elsewhere, id="RC-put-elsewhere")
         elif correction is Correction.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
             return (
