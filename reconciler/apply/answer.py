@@ -21,9 +21,10 @@ from reconciler.apply.evidence import parts
 from reconciler.apply.task import Task
 from reconciler.client import Answer
 from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin, Position, Step, StepResult, StepStatus
-from reconciler.model.codec import ids_in, is_kind, non_sensitive, observed, path_ids, substitute
+from reconciler.model.codec import ids_in, is_kind, non_sensitive, observed, path_ids, substitute, title
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.match import identify
+from reconciler.plan.put_elsewhere import container_field, put_elsewhere
 from reconciler.plan.siblings.order import Siblings
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
@@ -239,6 +240,11 @@ class Answers:
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
+            verb = kind.api.get(step.verb)
+            if verb is not None and what in verb.instead:
+                message = f"answered with a {what}: {verb.instead[what]}"
+                self.group.settle(IntentEnding(intent.id, "failed", message))
+                return StepResult(step, StepStatus.FAILED, message, id="RC-payment-required")
             # Proxies and login pages answer 200 too. What is not the object does not prove that anything was written.
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
             self.group.settle(IntentEnding(intent.id, "failed", message))
@@ -352,11 +358,25 @@ class Answers:
         self.group.settle(IntentEnding(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:
             return StepResult(step, StepStatus.FAILED, "; ".join(refused.values()), id="RC-value-not-taken")
+        if (put := self._put_elsewhere(step, kind, item)) is not None:
+            return StepResult(step, StepStatus.FAILED, put, id="RC-put-elsewhere")
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
             wrong = f"the response does not contain {', '.join(missing)}; a second run will find it"
             return StepResult(step, StepStatus.FAILED, wrong, id="RC-response-unusable")
         return StepResult(step, StepStatus.DONE)
+
+    def _put_elsewhere(self, step: Step, kind: Kind, item: Observed) -> str | None:
+        """Where the service put an object that is declared at the top, with what to do; None where it is at the top."""
+        declared, outer = self.desired.resources.get(step.address), step.address.container
+        field = container_field(self.kinds, kind, declared) if declared is not None else None
+        id = item.values.get(field.name) if field is not None else None
+        if field is None or declared is None or outer is None or not isinstance(id, str):
+            return None
+        # The service is said to name it after what contains it; its own title is shown by the next reading.
+        around = self.expected.find(str(kind.within), self.ids.get(outer, ""))
+        name = title(around) if around is not None else str(outer.key)
+        return "; ".join(put_elsewhere(self.kinds, self.desired, declared, kind, id, name))
 
     def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:
         """The container in which an object was created instead of the declared one; None where it is in the declared one, or nothing shows

@@ -33,6 +33,7 @@ from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Before, Intent, Observed, Step, StepResult, StepStatus
 from reconciler.model.codec import is_chosen_name, marked, naming, naming_verb, non_sensitive, renaming, substitute
 from reconciler.observe.candidates import CreateCandidates
+from reconciler.plan.warnings.limits import REFUSALS, limits_around
 from reconciler.resource import Field, Kind
 from reconciler.state import SEND_SECONDS_MAX, IntentEnding
 from reconciler.text.names import aside, canonical
@@ -185,9 +186,14 @@ class Steps:
             if isinstance(error, NotFound) and step.method == "DELETE":  # already deleted, as intended
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return await self._handle(step, kind, intent, writes, Answer(404, None, None))
-            self.group.settle(IntentEnding(intent.id, "failed", error.message))
-            return StepResult(step, StepStatus.FAILED, error.message, id=error.id)
+            message = "; ".join((error.message, *self._explained(step, error)))
+            self.group.settle(IntentEnding(intent.id, "failed", message))
+            return StepResult(step, StepStatus.FAILED, message, id=error.id)
         return await self._handle(step, kind, intent, writes, answer)
+
+    def _explained(self, step: Step, error: ServiceError) -> list[str]:
+        """What the service shows of payments that may be why it refused the request."""
+        return [*limits_around(self.kinds, self.actual, [step.address], self.ids)] if error.status in REFUSALS else []
 
     async def _handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """The result of a request that was answered; that of a delete is open until a reading shows what it did."""

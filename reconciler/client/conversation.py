@@ -31,8 +31,9 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import ClientSettings
+from reconciler.client.token_check import TokenCheck
 from reconciler.client.transport import InTime, Transport, always
-from reconciler.errors import Ambiguous, ServiceError
+from reconciler.errors import Ambiguous, Rejected, ServiceError
 from reconciler.model import Allowance, Listener, ServiceSpeed
 from reconciler.text.service_url import TOKEN_VARIABLE
 
@@ -71,6 +72,16 @@ class Conversation:
         self._places = asyncio.Semaphore(settings.max_concurrency)
         self._retries = RetryBudget()
         self._breaker = Breaker()
+        self._token = TokenCheck(self._clock, self._reads)
+
+    def note_root(self, path: str) -> None:
+        """Note a path that every accepted token may read."""
+        self._token.root = path
+
+    async def _reads(self, path: str) -> bool:
+        """Whether the token is not refused on a path that is read once."""
+        outcome = await self._attempt(_Request("GET", path, self._base + checked(path), None, float("inf"), always), 1)
+        return outcome.result != 401
 
     @property
     def allowance(self) -> Allowance | None:
@@ -106,11 +117,15 @@ class Conversation:
         request = _Request(method, path, url, content, until, in_time)
         in_doubt = False
         for attempt in count(1):
+            sent_at = self._clock.monotonic()
             outcome = await self._attempt(request, attempt)
             if outcome.held_by:
                 raise _error(retry, method, path, outcome, in_doubt, id=outcome.held_by)
             effect, again = classify(retry, outcome.result)
+            if outcome.result == 401 and await self._token.is_accepted(path, sent_at):
+                raise _refused_here(method, path, outcome)
             if effect == "done" and (status := outcome.status) is not None:
+                self._token.note_accepted(path if method == "GET" else "", sent_at)
                 return Answer(status, outcome.body, outcome.hints.date)
             # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
             in_doubt = in_doubt or effect == "unknown"
@@ -205,6 +220,12 @@ class Conversation:
             self._answer_seconds_min = min(self._answer_seconds_min, now - sent)
         self._listener.answer(method, path, status, now - sent)
         return outcome
+
+
+def _refused_here(method: str, path: str, outcome: AttemptOutcome) -> Rejected:
+    says = f"the token is refused here, and accepted elsewhere ({outcome.says})"
+    hint = f"Grant that permission to the owner of the token in {TOKEN_VARIABLE}; some paths take only the token of an integration."
+    return Rejected(f"{method} {path}: {says}", id="RC-not-permitted", status=outcome.status, hint=hint)
 
 
 def _error(retry: RetryClass, method: str, path: str, outcome: AttemptOutcome, in_doubt: bool, *, id: str) -> ServiceError:

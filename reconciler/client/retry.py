@@ -139,6 +139,8 @@ def cause_of(result: Result) -> str:
             return "RC-response-too-large"
         case 401:
             return "RC-token-refused"
+        case 402:
+            return "RC-payment-required"
         case 403:
             return "RC-not-permitted"
         case 404:

@@ -84,6 +84,10 @@ class Reader:
         """Seconds that the service's clock is ahead of ours, to the second; None if no response had a Date header."""
         return self._conversation.skew
 
+    def note_root(self, path: str) -> None:
+        """Note a path that every accepted token may read: it is asked before a 401 on another path counts as a refused token."""
+        self._conversation.note_root(path)
+
     def monotonic(self) -> float:
         """Seconds of its clock, which only goes forward."""
         return self.clock.monotonic()

@@ -34,7 +34,7 @@ class Group(
     site = within("site")
     # Only a create names the parent: the move of a group changes its place among its siblings, not the group that contains it.
     parent = inside("group", on="create", on_change="replace", read="sectionGroup")
-    title: Annotated[str, Len(1, 100)] = field("The name.", key=True, required=True)
+    title: Annotated[str, Len(1, 100)] = field("The name.", key=True, required=True, synced=True)
     icon: Icon = field("The name of an icon.", clear=True)
     # As of a section: what is in a draft is shown to no reader.
     draft = output(incidental=True)

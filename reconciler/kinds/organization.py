@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from reconciler.kinds._values import LOOSER, NO_CASE, ROLES, MemberRole, MergeRules, Uri
@@ -17,6 +17,7 @@ from reconciler.resource import (
     Listing,
     One,
     Permission,
+    PlanLimit,
     Resource,
     ReviewList,
     SearchList,
@@ -26,6 +27,7 @@ from reconciler.resource import (
     Verbs,
     field,
 )
+from reconciler.text.names import quoted
 
 _SITE = To("site")
 
@@ -68,6 +70,19 @@ DefaultContent = Annotated[
 ]
 
 
+def _limits(raw: Mapping[str, Any]) -> Iterator[PlanLimit]:
+    """Why the service may refuse requests in it."""
+    blocked, billing = raw.get("blocked"), raw.get("billing")
+    if isinstance(blocked, Mapping):
+        reason = blocked.get("reason")
+        yield PlanLimit("is blocked by the service" + (f": {quoted(reason)}" if isinstance(reason, str) and reason else ""))
+    if isinstance(billing, Mapping) and billing.get("hasPaymentFailed") is True:
+        yield PlanLimit("has a payment that failed")
+    if isinstance(billing, Mapping) and billing.get("isScheduledToCancel") is True:
+        day = str(billing.get("endDate") or "")[:10]
+        yield PlanLimit("has a subscription that ends" + (f" on {day}" if day else ""), day)
+
+
 class Organization(
     Resource,
     kind="organization",
@@ -84,6 +99,7 @@ class Organization(
         since="createdAt",
         outdated="outdated",
     ),
+    limited=_limits,
     topics=TopicList("/orgs/{id}/conversations-clusters", title="label", size="stats.conversations"),
 ):
     """The account that contains members, teams, content and sites."""

@@ -82,7 +82,7 @@ class Section(
     # The create names the space of the first variant (the API reference, "Site sections"), and its answer shows the site space that was
     # created with the section.
     spaceId = first("site-space", "space")
-    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True, synced=True)
     icon: Icon = field("The name of an icon.", clear=True)
     path: Path = field(
         "Its path in the published URL.",
@@ -90,6 +90,7 @@ class Section(
         unique=True,
         usual=path_of_title,
         derived=Derived("title", slug),
+        synced=True,
         address="segment",
     )
     description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("A one-line description.", on="update", clear=True)

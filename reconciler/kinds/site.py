@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from typing_extensions import TypedDict
 
@@ -24,14 +24,17 @@ from reconciler.resource import (
     Lookup,
     One,
     Permission,
+    PlanLimit,
     PublishedField,
     Resource,
+    SyncedFrom,
     Verbs,
     choice,
     field,
     within,
 )
 from reconciler.resource.risks import AGENTS, ANYONE
+from reconciler.text.names import quoted
 
 
 class AdaptiveContent(TypedDict):
@@ -76,6 +79,22 @@ def _closed(values: Mapping[str, Any]) -> dict[str, str]:
     return people if values.get("agentsContext") == "included" else {**people, AGENTS: "excludes agents (agentsContext)"}
 
 
+def _limits(raw: Mapping[str, Any]) -> Iterator[PlanLimit]:
+    """Which of its features the service has frozen."""
+    features = raw.get("features")
+    for feature in features if isinstance(features, list) else ():
+        if isinstance(feature, Mapping) and feature.get("frozen") is True:
+            plan = feature.get("plan")
+            requires = f", which requires the plan {quoted(plan)}" if isinstance(plan, str) and plan else ""
+            yield PlanLimit(f"has a feature that is frozen: {quoted(str(feature.get('id')))}{requires}")
+
+
+CHECKOUT: Final = (
+    "nothing is published until somebody pays in the service, if the plan of the organization does not include its type "
+    "and its visibility; then apply again"
+)
+
+
 class Site(
     Resource,
     kind="site",
@@ -84,6 +103,8 @@ class Site(
     protected=True,
     published=PublishedField("urls.published", unless=("published", False)),
     permission=Permission("createContent", of="organization"),
+    limited=_limits,
+    synced=SyncedFrom("gitSync", name="gitSync.repoName", url="gitSync.url"),
     audience=Audience(
         gates=("visibility", "published", "agentsContext", "adaptiveContent"),
         grants=_readers,
@@ -103,12 +124,12 @@ class Site(
     api = Verbs(
         create=POST("/orgs/{organization}/sites"),
         update=PATCH("/orgs/{organization}/sites/{id}"),
-        publish=POST("/orgs/{organization}/sites/{id}/publish"),
+        publish=POST("/orgs/{organization}/sites/{id}/publish", instead={"checkout": CHECKOUT}),
         delete=DELETE("/orgs/{organization}/sites/{id}"),
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True, synced=True)
     # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced. The service's own choice was
     # the lowest type once and the highest later, which costs money.
     type: SiteType = field(

@@ -76,6 +76,7 @@ class SiteSpace(
         unique=True,
         usual=path_of_title,
         derived=Derived("space.title", slug),
+        synced=True,
         address="segment",
     )
     condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)

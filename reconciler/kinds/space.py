@@ -36,6 +36,7 @@ from reconciler.resource import (
     PublishedField,
     Resource,
     Sighting,
+    SyncedFrom,
     To,
     Verbs,
     field,
@@ -97,6 +98,7 @@ class Space(
     published=PublishedField("urls.published"),
     # Pages of the type `document` have a text; one of the type `group` is a heading above others, `link` and `computed` have no path.
     pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group", document="document", condition="condition"),
+    synced=SyncedFrom("gitSync", name="gitSync.repoName", url="gitSync.url"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(
@@ -143,7 +145,7 @@ class Space(
     organization = within("organization", on="transfer")
     parent = inside("collection", on="move", key=True)
     duplicateOf: Annotated[Address, To("space")] = seed("The space to copy.", "space", label="duplicate")
-    title: Annotated[str, Len(0, 50)] = field("The name.", on="update", key=True, required=True)
+    title: Annotated[str, Len(0, 50)] = field("The name.", on="update", key=True, required=True, synced=True)
     emoji: Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL] = field("Shown beside the title.", on="update", clear=True)
     editMode: Literal["live", "locked"] = field(
         "Allow direct edits (`live`) or require change requests (`locked`).",

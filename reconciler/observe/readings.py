@@ -53,6 +53,8 @@ class Readings:
         self._within_reach: dict[str, tuple[str, ...]] = {}
         self._date: datetime | None = None
         self._began = reader.monotonic()
+        for listing in (listing for kind in kinds.roots for listing in kind.listings):
+            reader.note_root(listing.path)
         self._revision = 0  # counts changes of what is known
 
     def fail_early(self) -> None:
@@ -273,7 +275,7 @@ class Readings:
 
 def _raise_refused(error: ServiceError) -> None:
     """Raise where the service refuses the token: every other request would fail too."""
-    if isinstance(error, Rejected) and error.status == 401:
+    if error.id == "RC-token-refused":
         raise error
 
 

@@ -123,8 +123,10 @@ class Draft:
     batch: Batch | None = None
     # What must have succeeded, or must still be so, before some of its requests.
     prerequisites: tuple[Prerequisite, ...] = ()
-    # The differences that the YAML says to leave alone (`ignoreChanges`).
+    # The differences that are left alone, because the YAML says so (`ignoreChanges`) or because they came from Git.
     ignored: tuple[FieldDifference, ...] = ()
+    # The Git repository that governs the list that it is in; "" if none does.
+    git: str = ""
 
     @property
     def unchanged(self) -> bool:

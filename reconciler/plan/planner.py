@@ -34,6 +34,7 @@ from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, taken_values, unchanged_notes
 from reconciler.plan.drafts.declared import declared
+from reconciler.plan.drafts.synced import synced_notes
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -59,6 +60,7 @@ from reconciler.plan.warnings.exposure import (
     windows,
     with_consent_needed,
 )
+from reconciler.plan.warnings.limits import instead_notes, limit_notes
 from reconciler.plan.warnings.notes import broken_urls, condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
 from reconciler.plan.world import Decisions, Pass, World
@@ -193,6 +195,9 @@ def plan(
             *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
+            *synced_notes(drafts),
+            *limit_notes(kinds, before, run.steps, matches.ids),
+            *instead_notes(kinds, run.steps),
             *results.notes,
         ),
         violations=results.violations,

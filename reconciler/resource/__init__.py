@@ -40,7 +40,7 @@ from reconciler.resource.requests import (
     Verbs,
     placeholders,
 )
-from reconciler.resource.risks import Audience, Exposes, Grant, Needed, Permission, ProcessingField, PublishedField
+from reconciler.resource.risks import Audience, Exposes, Grant, Needed, Permission, PlanLimit, ProcessingField, PublishedField, SyncedFrom
 from reconciler.resource.shapes import Shape
 from reconciler.resource.values import (
     UNSET,
@@ -99,6 +99,7 @@ __all__ = [
     "Permission",
     "PersonalList",
     "Place",
+    "PlanLimit",
     "ProcessingField",
     "PublishedField",
     "Reading",
@@ -109,6 +110,7 @@ __all__ = [
     "Sighting",
     "SingleValue",
     "Spelled",
+    "SyncedFrom",
     "To",
     "TopicList",
     "Unset",

@@ -107,6 +107,8 @@ class Field:
     lossy: bool = False
     # whether the service shows the URL of its own copy, which may differ in each answer: what was sent is compared
     hosted: bool = False
+    # whether it is not written where a Git repository is synchronized with the object, or with what contains it (`Kind.synced`)
+    synced: bool = False
     # whether values that differ only in case are the same
     caseless: bool = False
     # the value of an object for which nobody chose one (request form, or a pure function of the object): `import` omits it

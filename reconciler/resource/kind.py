@@ -5,7 +5,7 @@ The engine never asks which kind it has. It asks these attributes, so that a new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -16,7 +16,7 @@ from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, PersonalList, Reading, Sighting, Verb
-from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
+from reconciler.resource.risks import Audience, Needed, Permission, PlanLimit, ProcessingField, PublishedField, SyncedFrom
 from reconciler.resource.values import UNSET
 
 URL: Final = "url"
@@ -89,6 +89,10 @@ class Kind:
     search: SearchList | None = None
     reviews: ReviewList | None = None
     topics: TopicList | None = None
+    # what limits what may be done with an object and what it contains, as the service shows it; None if nothing does
+    limited: Callable[[Mapping[str, Any]], Iterable[PlanLimit]] | None = None
+    # where an object shows that a Git repository governs it; None if none ever does
+    synced: SyncedFrom | None = None
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container

@@ -201,7 +201,11 @@ class Kept(NamedTuple):
 def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
     """What is kept of each object of a kind; None for all of it, because functions of its declaration may read any part of it."""
     located = [field for field in kind.fields.values() if field.container or field is kind.transferable]
-    if any(callable(field.usual) for field in kind.fields.values()) or any(field.at is None for field in located):
+    if (
+        kind.limited is not None
+        or any(callable(field.usual) for field in kind.fields.values())
+        or any(field.at is None for field in located)
+    ):
         return None
     copied = [other.work for other in kinds if any(field.to == kind.name for field in other.service_copies)]
     worked = [word for word in (kind.work, *copied) if word is not None]
@@ -215,6 +219,7 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
         *(word.all[0] for word in kind.attached),
         *(name for verb in kind.api.values() for name in verb.brings.values()),
         *([kind.published.at] if kind.published is not None else ()),
+        *([kind.synced.at] if kind.synced is not None else ()),
         *([kind.pages.revision] if kind.pages is not None else ()),
         kind.id_is,
     ]

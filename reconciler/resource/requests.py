@@ -142,7 +142,8 @@ class Verb:
     answer shows as created, with their key in the answer. `reshapes`: kinds below the container that the service rearranges when the first
     object of this kind is created or the last one deleted. `anchors`: the kinds of siblings that a move can name, and how it names them,
     `{id}` being the sibling's id. `whole`: the request replaces the object, so it contains every field, unmanaged ones as the service shows
-    them; the names are those of fields that the service never shows, without which it is not sent.
+    them; the names are those of fields that the service never shows, without which it is not sent. `instead`: what the service may answer
+    instead of the object, by the `type` of such an answer, and what that means, as a sentence without its full stop.
     """
 
     method: Method
@@ -156,6 +157,7 @@ class Verb:
     reshapes: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     anchors: Mapping[str, Mapping[str, str]] = dataclass_field(default_factory=dict)
+    instead: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     @property
     def placeholders(self) -> tuple[str, ...]:

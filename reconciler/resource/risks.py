@@ -176,6 +176,26 @@ class Permission(NamedTuple):
     of: str | None = None
 
 
+class SyncedFrom(NamedTuple):
+    """Where an object shows that a Git repository is synchronized with it, which then governs the structure in it, and the fields with
+    `synced`. `name`, `url`: of the repository, dotted paths."""
+
+    at: str
+    name: str
+    url: str
+
+
+class PlanLimit(NamedTuple):
+    """Something about payments because of which the service may refuse requests about an object and what it contains.
+
+    `says`: the end of a sentence that begins with the object. `until`: the day on which it begins to limit, as the service shows it; "" if
+    it does now.
+    """
+
+    says: str
+    until: str = ""
+
+
 class ProcessingField(NamedTuple):
     """Where an object shows whether the service has finished processing it; all are dotted paths of the answer.
 

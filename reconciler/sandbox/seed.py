@@ -18,6 +18,7 @@ from reconciler.sandbox.integrations.integrations import KIND, publish
 from reconciler.sandbox.integrations.publishing import Publish
 from reconciler.sandbox.organization.levels import GRANTS, granted_to
 from reconciler.sandbox.routes.sites import structure_site
+from reconciler.sandbox.seed_entries import SeedError as SeedError, SeedProblem, entries
 from reconciler.sandbox.seed_fields import (
     Collection,
     Integration,
@@ -25,15 +26,12 @@ from reconciler.sandbox.seed_fields import (
     Organization,
     Page,
     Provider,
-    SeedError as SeedError,
-    SeedProblem,
     Site,
     SiteSpace,
     Space,
     Specification,
     Team,
     Token,
-    entries,
 )
 from reconciler.sandbox.service import Caller, Fault, Service
 from reconciler.sandbox.sites.structure import free_path, level, new_site_space, row
@@ -95,7 +93,7 @@ def _organization(store: Store, entry: Organization) -> None:
         "createdAt": store.stamp(),
         "hostname": entry.id.lower().replace("_", "-")[:32],
         "mergeRules": {"type": "none"},
-        **entry.model_dump(exclude={"createdAt", "hostname", "mergeRules", "billing"}),
+        **entry.model_dump(exclude={"createdAt", "hostname", "mergeRules", "billing", "blocked"}),
         **entry.given(),
     }
     store.add("organization", entry.id, "organizations", organization)

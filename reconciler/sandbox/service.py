@@ -51,6 +51,8 @@ class Caller:
     service: Service
     user: str | None
     access: str
+    # whether spaces at the root of a site get a section around them, as a fault rule says
+    wraps: bool = field(default=False, kw_only=True)
 
     @property
     def store(self) -> Store:

@@ -285,7 +285,7 @@ async def test_the_listener_hears_every_request_answer_and_wait() -> None:
 async def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:
     public = {name for name in dir(Reader) if not name.startswith("_")}
     assert public == {
-        "allowance", "announce", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "skew", "speed",
+        "allowance", "announce", "count_objects", "get", "giving", "keeping", "list", "monotonic", "note_root", "requests", "skew", "speed",
     }  # fmt: skip
     sent: list[str] = []
 

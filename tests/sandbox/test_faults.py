@@ -228,6 +228,15 @@ def test_the_position_is_not_heeded(box: Box) -> None:
     assert (box.ids("/collections/col_guides/spaces"), kinds(box)) == (["spc_one", "spc_two"], ["position-ignored"])
 
 
+def test_a_space_at_the_root_of_a_site_gets_a_section_around_it(box: Box) -> None:
+    faults(box, {"fault": "variants-wrapped"})
+    site = box.site("spc_one")
+    (section,) = box.items(f"{site}/sections")
+    assert section["title"] == box.get(site)["title"]
+    assert [variant["section"] for variant in box.items(f"{site}/site-spaces")] == [section["id"]]
+    assert box.post(f"{site}/site-spaces", {"spaceId": "spc_two"})["section"] == section["id"]
+
+
 @pytest.mark.parametrize("verb", ["merge", "update"])
 def test_a_merge_answers_conflicts_and_is_not_done(box: Box, verb: str) -> None:
     made = box.post("/spaces/spc_one/change-requests", {"template": {"id": "Guide"}})

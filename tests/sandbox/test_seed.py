@@ -19,7 +19,9 @@ ORGANIZATION = {"id": "org_a"}
 MEMBER = {"organization": "org_a", "id": "usr_a", "email": "a@acme.example"}
 SPACE = {"organization": "org_a", "id": "spc_a"}
 
-FIELDS = "id, title, createdAt, emailDomains, hostname, type, useCase, defaultRole, sso, ai, inviteLinks, plan, mergeRules, billing"
+FIELDS = (
+    "id, title, createdAt, emailDomains, hostname, type, useCase, defaultRole, sso, ai, inviteLinks, plan, mergeRules, billing, blocked"
+)
 BAD: list[tuple[dict[Any, Any], str]] = [
     ({"organisations": []}, 'unknown list "organisations"; did you mean "organizations"?'),
     ({7: []}, f'unknown list "7"; a seed has {LISTS}'),

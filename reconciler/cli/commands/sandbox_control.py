@@ -89,7 +89,7 @@ def _seed(path: Path) -> Mapping[str, Any]:
     """The data of a seed whose form is right: a running sandbox knows nothing of the file, so it cannot name positions."""
     file = read_seed(path)
     with sandbox_errors(), seed_errors(file):
-        from reconciler.sandbox.seed_fields import entries  # the sandbox is an extra
+        from reconciler.sandbox.seed_entries import entries  # the sandbox is an extra
 
         entries(file.document)
     return file.document

@@ -18,6 +18,7 @@ from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.warnings.limits import limits_around
 from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders
@@ -44,7 +45,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
         try:
             pages = await reader.list(path.rpartition("/")[0])
         except Rejected as error:
-            if error.status == 401:
+            if error.id == "RC-token-refused":
                 return [problem("token", error)], None
             return [
                 Check(
@@ -112,6 +113,7 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
                 f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}",
             )
         )
+    findings += _limits(kinds, project, actual, matches)
     findings += [*await _lister(reader, kinds, project, actual, matches), *_permissions(kinds, project, actual, matches)]
     return [*findings, *await review_readings(reader, kinds, actual, matches)]
 
@@ -208,6 +210,22 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         else:
             findings.append(Check(MEMBER, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}"))
     return findings
+
+
+# -- payments -------------------------------------------------------------------------------------------------------------------------
+
+
+def _limits(kinds: Kinds, project: Project, actual: Actual, matches: Matches) -> Iterator[Check]:
+    """What the service shows of payments, because of which it may refuse requests."""
+    managed = [address for address, declared in project.desired.resources.items() if not declared.implied]
+    for sentence in limits_around(kinds, actual, managed, matches.ids):
+        yield Check(
+            "payments",
+            Level.WARNING,
+            f"{sentence}: the service may refuse requests about it (402 or 403)",
+            "Settle it with whoever pays for the organization; plan says which of its requests are concerned.",
+            id="RC-payment-required",
+        )
 
 
 # -- permissions ----------------------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ class Sort(StrEnum):
     LINKS = "links"  # a published URL that does not work, or shows nothing
     PROCESSING = "processing"  # the service has not finished with something
     EXPIRY = "expiry"  # something that expires on a date
+    PAYMENT = "payment"  # something about payments limits what may be done
     BEHIND = "behind"  # a copy that the service keeps is older than what it copies
     SEARCH = "search"  # a search does not find what its readers need
     STALE = "stale"  # pages that nobody changed for long
@@ -40,7 +41,7 @@ class Sort(StrEnum):
         """How bad a concern without a day is."""
         if self is Sort.TOPICS:
             return ConcernLevel.INFORMATION
-        return ConcernLevel.WARNING if self in (Sort.STALE, Sort.REVIEWS) else ConcernLevel.BROKEN
+        return ConcernLevel.WARNING if self in (Sort.PAYMENT, Sort.STALE, Sort.REVIEWS) else ConcernLevel.BROKEN
 
 
 @dataclass(frozen=True)

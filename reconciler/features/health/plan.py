@@ -27,6 +27,7 @@ from reconciler.plan.containment import Key, copied, service_copies
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.warnings.exposure import path_text, reader_text
+from reconciler.plan.warnings.limits import limits_of
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, ProcessingField
 from reconciler.text.certificate import expiry
@@ -40,7 +41,7 @@ def health(inputs: HealthInputs, *, unseen: str = "") -> tuple[tuple[Concern, ..
 
     `unseen`: why it is unknown what was changed outside Reconciler, "" where it is known."""
     exposures = exposure_concerns(inputs) if not unseen else ()
-    lines = [*url_concerns(inputs), *processing_concerns(inputs), *expiry_concerns(inputs), *exposures]
+    lines = [*url_concerns(inputs), *processing_concerns(inputs), *expiry_concerns(inputs), *payment_concerns(inputs), *exposures]
     concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
     unread = [line for line in lines if isinstance(line, str)]
     return tuple(concerns), tuple(dict.fromkeys([*_unread(inputs, unseen), *unread]))
@@ -73,6 +74,7 @@ def free_checks(inputs: HealthInputs, *, unseen: str = "") -> tuple[CheckResult,
         check("publishedUrls", url_concerns(inputs)),
         check("processing", processing_concerns(inputs)),
         check("expiry", expiry_concerns(inputs)),
+        check("payments", payment_concerns(inputs)),
     )
 
 
@@ -266,10 +268,25 @@ def _day(field: Field, value: Any) -> date | None:
         return None
     if field.expires == "certificate":
         return expiry(value)
+    return _day_of(until(value) or "")
+
+
+def _day_of(text: str) -> date | None:
     try:
-        return date.fromisoformat(until(value) or "")
+        return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+# -- payments ----------------------------------------------------------------------------------------------------------------------
+
+
+def payment_concerns(inputs: HealthInputs) -> Iterator[Concern]:
+    """A concern for each thing about payments because of which the service may refuse requests, or will from a day on."""
+    for kind, observed in inputs.objects():
+        for limit in limits_of(kind, observed):
+            concern = inputs.concern(Sort.PAYMENT, kind, observed, f"it {limit.says}")
+            yield replace(concern, until=_day_of(limit.until))
 
 
 # -- exposures outside Reconciler --------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ IDS: Final = {
     Sort.LINKS: "RC-broken-link",
     Sort.PROCESSING: "RC-not-processed",
     Sort.EXPIRY: "RC-ends-soon",
+    Sort.PAYMENT: "RC-payment-required",
     Sort.BEHIND: "RC-behind-its-source",
     Sort.SEARCH: "RC-search-misses",
     Sort.STALE: "RC-stale-pages",

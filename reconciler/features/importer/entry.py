@@ -15,6 +15,7 @@ from reconciler.address import bare
 from reconciler.features.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.features.importer.values import Unwritable, nothing, usual, written
 from reconciler.plan.audience.people import given_one_by_one, some as three_of
+from reconciler.plan.drafts.synced import repository
 from reconciler.report.words import count
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 from reconciler.text.credentials import MASK
@@ -115,6 +116,8 @@ class EntryWriter:
         kind, place, comments = item.kind, item.kind.place, []
         first = tag(kind)
         patched = self.all.patched(item.address) if item.address is not None else {}
+        if (git := repository(kind, item.observed.raw)) is not None:
+            comments.append(f"Git governs its titles, paths and structure, from {git}: change them there")
         fields: list[EmittedEntry] = []
         if place.tag is not None:
             if first is None:

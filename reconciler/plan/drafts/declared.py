@@ -15,8 +15,9 @@ from datetime import timedelta
 
 from reconciler.address import Address, bare
 from reconciler.model import WHEN_READ, Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
-from reconciler.model.codec import choices, substitute, unresolved_addresses, wanted
+from reconciler.model.codec import choices, substitute, title, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
+from reconciler.plan.drafts.synced import create_refused, without_synced
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.matching.match import is_other, other
@@ -24,6 +25,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import last_moment, left_over, window
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
+from reconciler.plan.put_elsewhere import container_field, put_elsewhere, unread_lists
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
 from reconciler.text.names import a, span
@@ -31,19 +33,21 @@ from reconciler.text.names import a, span
 
 def declared(world: World, decisions: Decisions) -> Decisions:
     """Decide what happens to each declared address; what refers to a replaced object is decided again with the replacement known."""
+    rearranged = frozenset(change.container for change in decisions.rearrangements)
     settled = {address: change.reason for change in decisions.rearrangements for address in change.settled}
     matches, chosen = decisions.matches, choices(world.kinds, world.actual.objects)
     drafts: dict[Address, Draft] = {}
     undecided: Collection[Address] = world.desired.resources
     while undecided:
-        facts = DraftFacts.of(world, matches, chosen, settled)
+        facts = DraftFacts.of(world, matches, chosen, settled, rearranged)
         for address in undecided:
             drafts[address] = _draft(facts, world.desired.resources[address], drafts)
         replaced = [address for address in undecided if drafts[address].old is not None and address in matches.ids]
         if replaced:
             matches = matches.with_({at: matches[at]._replace(id=None, replaced=matches[at].id) for at in replaced})
         undecided = _with_referrers(world.desired, replaced)
-    return replace(decisions, matches=matches, drafts=_with_first_children(drafts))
+    lists = decisions.lists | frozenset(unread_lists(world.actual, drafts))
+    return replace(decisions, matches=matches, drafts=_with_first_children(drafts), lists=lists)
 
 
 def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
@@ -94,6 +98,8 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
         draft = draft_existing(facts, draft)
     else:
         draft = draft_create(draft, gone=match.gone, may_replace=facts.world.may_replace(address))
+        container = matches.ids.get(address.container) if address.container is not None else None
+        draft = create_refused(facts.world.kinds, facts.world.actual, draft, container)
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", WHEN_READ, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts.world, matches, draft), matches.former)
@@ -180,19 +186,23 @@ class DraftFacts:
 
     `known`: ids by which references are compared, including those of unread resources. `unread`: (kind, scope) of failed lists, and why.
 
-    `settled`: resources that the service itself moves to where they are declared, and why they wait.
+    `settled`: resources that the service itself moves to where they are declared, and why they wait. `rearranged`: the containers in which
+    it moves something in this run.
     """
 
     world: World
     matches: Matches
     choices: Choices
     settled: Mapping[Address, str]
+    rearranged: frozenset[Address]
     known: Mapping[Address, str]
     doubtful: frozenset[Address]
     unread: Mapping[tuple[str, str | None], str]
 
     @classmethod
-    def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> DraftFacts:
+    def of(
+        cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str], rearranged: frozenset[Address]
+    ) -> DraftFacts:
         tracked = {
             address: binding.id
             for address, match in matches.items()
@@ -203,6 +213,7 @@ class DraftFacts:
             matches,
             choices,
             settled,
+            rearranged,
             known={**tracked, **matches.ids},
             doubtful=frozenset(intent.address for intent in world.state.intents),
             unread={(reading.kind, reading.scope): reading.reason for reading in world.actual.unknown if reading.id is None},
@@ -225,7 +236,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
         draft = replace(draft, purpose=Purpose.RESTORE, reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
-    return _corrected(facts, _with_intent(facts, _without_ignored(draft)))
+    return _corrected(facts, _with_intent(facts, without_synced(facts.world.kinds, actual, _without_ignored(draft))))
 
 
 def _without_ignored(draft: Draft) -> Draft:
@@ -317,6 +328,8 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         correction = correction_of(difference) if not (settled and difference.field is kind.inside) else Correction.SEND
         if correction is Correction.SEND:
             kept.append(difference)
+        elif correction is Correction.REPLACE and (elsewhere := _put_elsewhere(facts, draft, difference)) is not None:
+            return draft.block(*elsewhere, id="RC-put-elsewhere")
         elif correction is Correction.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
             return (
@@ -333,6 +346,18 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         if lacking is not None:
             return draft.block(*lacking, id="RC-sent-together")
     return replace(draft, differences=tuple(kept))
+
+
+def _put_elsewhere(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> tuple[str, str] | None:
+    """Why a replacement would end where the object is now, and what to do; None where it would not."""
+    world, container, field = facts.world, draft.address.container, container_field(facts.world.kinds, draft.kind, draft.declared)
+    if field is None or difference.field is not field or not isinstance(difference.before, str) or container in facts.rearranged:
+        return None
+    node = world.actual.find(str(field.to), difference.before)
+    if (str(field.to), difference.before) in world.state.addresses:
+        return None  # people put it there
+    name = title(node) if node is not None else str(container.key if container is not None else "")
+    return put_elsewhere(world.kinds, world.desired, draft.declared, draft.kind, bare(difference.before), name)
 
 
 def _with_cause(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> FieldDifference:

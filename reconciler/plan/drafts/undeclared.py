@@ -15,6 +15,7 @@ from reconciler.model import WHEN_READ, Actual, Binding, Desired, Observed, Remo
 from reconciler.model.codec import title, why_unreadable
 from reconciler.plan.containment import Key, makers, parent, service_copies
 from reconciler.plan.decisions import Purpose, Removal
+from reconciler.plan.drafts.synced import deletes_refused
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import containing
@@ -37,6 +38,9 @@ def undeclared(world: World, decisions: Decisions) -> Decisions:
     }
     managed = world.state.addresses.keys() | containers.claimed | world.state.foreign | service_copies(world.kinds, staying)
     removals |= {removal.address: removal for removal in deleted_along(world, removals, managed)}
+    refused = {removal.address: removal for removal in deletes_refused(world.kinds, world.actual, removals)}
+    removals = {address: removal for address, removal in removals.items() if not (removal.pruned and address in refused)}
+    removals |= {address: removal for address, removal in refused.items() if address in removals}
     return replace(decisions, removals=kept_with_containers(world.desired, removals))
 
 

@@ -123,9 +123,11 @@ def _is_elsewhere(draft: Draft, drafts: Mapping[Address, Draft]) -> bool:
 
 
 def keeps_position(draft: Draft) -> bool:
-    """Whether the YAML says to leave the position of an object among its siblings alone. The others are in the order of the YAML among
-    each other then, wherever it is between them."""
-    return ORDER in draft.declared.ignores and _exists_here(draft) and not _never_placed(draft)
+    """Whether the position of an object among its siblings is left alone, because the YAML says so or Git governs it.
+
+    The others are in the order of the YAML among each other then, wherever it is between them.
+    """
+    return (ORDER in draft.declared.ignores or bool(draft.git)) and _exists_here(draft) and not _never_placed(draft)
 
 
 def ignored_positions(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Address, ...]:

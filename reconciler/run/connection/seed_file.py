@@ -16,7 +16,7 @@ from reconciler.model import Source
 
 # The sandbox is an extra, and most processes read no seed.
 if TYPE_CHECKING:
-    from reconciler.sandbox.seed_fields import SeedProblem
+    from reconciler.sandbox.seed_entries import SeedProblem
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SeedFile:
 @contextmanager
 def seed_errors(file: SeedFile | None) -> Iterator[None]:
     """Turn the problems of a seed into `ConfigError` with positions; of a seed without a file, made from a project, into `UsageError`."""
-    from reconciler.sandbox.seed_fields import SeedError  # the sandbox is an extra
+    from reconciler.sandbox.seed_entries import SeedError  # the sandbox is an extra
 
     try:
         yield

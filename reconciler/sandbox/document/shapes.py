@@ -76,7 +76,8 @@ SHAPES: Final[dict[str, Schema]] = {
         type=one_of("basic", "premium", "ultimate", open=True), title=TEXT, icon=urls("light", "dark"), hostname=TEXT, basename=TEXT,
         proxy=fields("origin target", origin=TEXT, target=TEXT), visibility=one_of(*VISIBILITY), published=FLAG, siteSpaces=NUMBER,
         createdAt=TIME, adaptiveContent=flags("enabled"), ads=fields(status=TEXT, submittable=FLAG),
-        agentsContext=one_of("excluded", "included"), features=many(fields(id=TEXT, plan=TEXT, frozen=FLAG, customizations=many(TEXT))),
+        agentsContext=one_of("excluded", "included"), gitSync=FREE,
+        features=many(fields(id=TEXT, plan=TEXT, frozen=FLAG, customizations=many(TEXT))),
         urls=urls("location", "app", "published"),
     ),
     "site-section": thing(

@@ -36,6 +36,7 @@ from reconciler.sandbox.faults.rules import (
     RateLimit,
     Truncated,
     UnstablePages,
+    VariantsWrapped,
     call_of,
     parse,
 )
@@ -169,6 +170,8 @@ class _Request:
                         scope["caller"] = replace(caller, service=replace(caller.service, store=then))
                 case DeleteReset():
                     deletes = item
+                case VariantsWrapped():
+                    scope["caller"] = replace(scope["caller"], wraps=True)
         rules = [item.rule for item in book.read(store)] if self.call.writes else []
         kept = self.call.writes and past.before_write(store, rules)
         before = store.connection.total_changes

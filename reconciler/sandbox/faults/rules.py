@@ -254,6 +254,16 @@ class PositionIgnored(Rule):
         return isinstance(body, dict) and "position" in body
 
 
+class VariantsWrapped(Rule):
+    """A space at the root of a site gets a section of the site's title around it."""
+
+    ends: ClassVar[bool] = False
+    fault: Literal["variants-wrapped"]
+
+    def means(self, call: Call) -> bool:
+        return call.method == "POST" and call.path.endswith(("/sites", "/site-spaces"))
+
+
 AnyRule = Annotated[
     Latency
     | RateLimit
@@ -268,7 +278,8 @@ AnyRule = Annotated[
     | Forbidden
     | Checkout
     | Conflicts
-    | PositionIgnored,
+    | PositionIgnored
+    | VariantsWrapped,
     Field(discriminator="fault"),
 ]
 One: TypeAdapter[AnyRule] = TypeAdapter(AnyRule, config=ConfigDict(defer_build=True))

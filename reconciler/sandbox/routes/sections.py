@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
@@ -34,17 +33,7 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
         site = structure.site_of(caller, organizationId, siteId)
         space = caller.get("space", body.spaceId, organizationId)
         first = not store.has_section(siteId)
-        created: dict[str, Any] = {
-            "id": store.new_id("sitesc"),
-            "title": body.title,
-            "path": structure.new_path(body.title, partial(store.section_at, siteId), partial(store.section_paths, siteId)),
-            "default": first,
-            "organization": organizationId,
-            "site": siteId,
-        }
-        if body.icon:
-            created["icon"] = body.icon
-        store.add("section", organizationId, structure.level(siteId), created)
+        created = structure.new_section(store, site, body.title, **({"icon": body.icon} if body.icon else {}))
         structure.new_site_space(store, site, space, created["id"])
         if first:
             structure.rehome(store, site, created)

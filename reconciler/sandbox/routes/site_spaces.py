@@ -42,7 +42,7 @@ async def create_site_space(organizationId: str, siteId: str, body: SiteSpaceCre
         if section is not None:
             structure.part(caller, organizationId, siteId, "section", section)
         else:
-            section = next((item["id"] for item in structure.sections(caller.store, siteId) if item["default"]), None)
+            section = structure.default_section(caller.store, site, wraps=caller.wraps)
         site_space = structure.new_site_space(caller.store, site, space, section)
     return View(caller).site_space(site_space)
 

@@ -52,7 +52,7 @@ async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Ca
         spaces = [caller.get("space", id, organizationId) for id in body.spaces]
         site = structure_site(caller, organizationId, body)
         for space in spaces:
-            structure.new_site_space(caller.store, site, space, None)
+            structure.new_site_space(caller.store, site, space, structure.default_section(caller.store, site, wraps=caller.wraps))
     return View(caller).site(site)
 
 

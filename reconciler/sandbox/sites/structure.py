@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -136,6 +137,25 @@ def new_site_space(store: Store, site: Object, space: Object, section: str | Non
     if section is not None:
         site_space["section"] = section
     return store.add("site-space", site["organization"], row(site["id"], section), site_space)
+
+
+def default_section(store: Store, site: Object, *, wraps: bool) -> str | None:
+    """The section that takes in what is put into a site without naming one; None for the root of a site without sections.
+
+    `wraps`: such a site gets a section of its own title.
+    """
+    section = next((item["id"] for item in sections(store, site["id"]) if item["default"]), None)
+    if section is not None or not wraps:
+        return section
+    return str(new_section(store, site, site["title"])["id"])
+
+
+def new_section(store: Store, site: Object, title: str, **more: Any) -> Object:
+    """Put a section without spaces at the end of a site."""
+    path = new_path(title, partial(store.section_at, site["id"]), partial(store.section_paths, site["id"]))
+    first = {"default": not store.has_section(site["id"]), "organization": site["organization"], "site": site["id"]}
+    section = {"id": store.new_id("sitesc"), "title": title, "path": path, **first, **more}
+    return store.add("section", site["organization"], level(site["id"]), section)
 
 
 def choose(store: Store, kind: str, siblings: list[Object], id: str) -> None:

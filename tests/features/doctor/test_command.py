@@ -115,6 +115,16 @@ def test_a_sandbox_wants_no_token(cli: Cli) -> None:
     assert "3 tracked" in text(found, "state")
 
 
+def test_what_is_said_about_payments_is_a_warning(cli: Cli) -> None:
+    cli.write("reconciler.yaml", PROJECT)
+    billing = {"hasPaymentFailed": True, "isScheduledToCancel": True, "endDate": "2027-01-31T00:00:00Z"}
+    organization = {"id": "org_acme", "title": "Acme", "billing": billing, "blocked": {"source": "backoffice", "reason": "the invoice"}}
+    seed(cli.root / "s.db", {**SEED, "organizations": [organization, {"id": "org_beta"}]})
+    code, found = checks(cli, "--sandbox", "s.db")
+    assert (code, bad(found)) == (0, [("payments", "warning")] * 3)
+    assert 'acme is blocked by the service: "the invoice": the service may refuse requests about it' in text(found, "payments")
+
+
 # -- the project ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -299,3 +299,15 @@ def test_a_state_that_has_never_seen_the_project_is_unknown(cli: Cli) -> None:
     shutil.rmtree(cli.root / "p/.reconciler", ignore_errors=True)
     shown = cli("health", "p", code=5)
     assert "has never seen" in shown.stdout
+
+
+def test_payments_are_warnings_and_a_subscription_that_ends_has_a_day(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    write(cli, document())
+    billing = {"hasPaymentFailed": True, "isScheduledToCancel": True, "endDate": "2020-01-31T00:00:00Z"}
+    seed = {**SEED, "organizations": [{"id": "org_acme", "title": "Acme", "billing": billing}]}
+    cli.write("p/sandbox.seed.yaml", yaml.safe_dump(seed))
+    cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
+    check = checks(cli)["payments"]
+    assert (check["status"], check["requests"]) == ("broken", 0)
+    assert sentences(check) == ["acme: it has a payment that failed", "acme: it has a subscription that ends on 2020-01-31"]
