@@ -52,7 +52,6 @@ SITE: Final[Mapping[str, Callable[[], str]]] = {
     "reference/causes.md": problems.all_causes,
     "reference/fields-of-kinds.md": fields.all_fields,
     "reference/seed-fields.md": seed.all_fields,
-    "reference/python.md": interface.reference,
     "reference/tests.md": test_files.page,
 }
 """Pages of the site alone, below docs/: what they say is also in the help texts, in the schemas that `reconciler schema` prints, in the

@@ -1,10 +1,10 @@
-"""The reference of Reconciler for Python, from its signatures and docstrings: a listing, and for the site also arguments and errors."""
+"""The reference of Reconciler for Python, from its signatures and docstrings."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,53 +16,37 @@ PAGE: Final = Path(__file__).parent / "python.md"
 BEGIN: Final = "<!-- Written by python -m docs.generate from the signatures and docstrings. -->"
 SECTION: Final = re.compile(r"^(Args|Attributes|Raises):$", re.MULTILINE)
 ITEM: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
-Text = Callable[[Any], str]
 HEADINGS: Final = {"Args": ("argument", "meaning"), "Attributes": ("attribute", "meaning"), "Raises": ("error", "when")}
 
 
-INTRO: Final = """\
-# Python reference
-
-Every name of `import reconciler`, with arguments and errors. [Python](../python.md) shows how to use them.
-"""
-
-
 def page() -> str:
-    """The page with the present listing at its end: signatures, and what each name is."""
+    """The page with the present reference at its end."""
     before, _, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n\n" + "\n\n".join(_parts(_first)) + "\n"
+    return f"{before}{BEGIN}\n\n" + "\n\n".join(_parts()) + "\n"
 
 
-def reference() -> str:
-    """Every name with its arguments and errors."""
-    text = "\n\n".join(_parts(_text)) + "\n"
-    return f"{INTRO}\n" + text.replace("](reference/", "](").replace("](tools.md", "](../tools.md").replace("\n### ", "\n## ").replace(
-        "\n#### ", "\n### "
-    )
-
-
-def _parts(text: Text) -> Iterator[str]:
+def _parts() -> Iterator[str]:
     public = {name: getattr(reconciler, name) for name in reconciler.__all__}
     errors = {name: thing for name, thing in public.items() if issubclass(thing, reconciler.ReconcilerError)}
-    yield from ("### reconciler.open", _signature("open", reconciler.open), text(reconciler.open))
-    yield from _class("OpenedProject", reconciler.OpenedProject, text)
-    yield from ("### Limits", *_limits(text))
+    yield from ("### reconciler.open", _signature("open", reconciler.open), _text(reconciler.open))
+    yield from _class("OpenedProject", reconciler.OpenedProject)
+    yield from ("### Limits", *_limits())
     for name, thing in public.items():
         if name not in errors and name not in ("Glob", "Limits", "OpenedProject"):
-            yield from _class(name, thing, text)
-    yield from ("### Errors", _errors(errors, text))
+            yield from _class(name, thing)
+    yield from ("### Errors", _errors(errors))
 
 
-def _class(name: str, thing: Any, text: Text) -> Iterator[str]:
-    yield from (f"### {name}", text(thing))
+def _class(name: str, thing: Any) -> Iterator[str]:
+    yield from (f"### {name}", _text(thing))
     inherited = [member for base in thing.__mro__[1:-1] for member in vars(base)]
     for member, value in sorted(vars(thing).items(), key=lambda pair: _line(pair[1])):
         if member.startswith("_") or member in inherited:
             continue
         if isinstance(value, property):
-            yield f"#### {name}.{member}\n\n`{_annotation(value.fget, 'return')}`. {text(value)}"
+            yield f"#### {name}.{member}\n\n`{_annotation(value.fget, 'return')}`. {_text(value)}"
         elif inspect.isfunction(value):
-            yield from (f"#### {name}.{member}", _signature(member, value), text(value))
+            yield from (f"#### {name}.{member}", _signature(member, value), _text(value))
 
 
 def _line(value: Any) -> int:
@@ -94,11 +78,6 @@ def _short(annotation: object) -> str:
     return re.sub(r"\b\w+\.(?=\w)", "", str(annotation)).replace("Voice", "Callable[[str], object]")
 
 
-def _first(thing: Any) -> str:
-    """The first paragraph of a docstring."""
-    return SECTION.split(inspect.cleandoc(thing.__doc__ or ""))[0].partition("\n\n")[0].strip()
-
-
 def _text(thing: Any) -> str:
     """A docstring: its sentences, then a table of each section."""
     text = inspect.cleandoc(thing.__doc__ or "")
@@ -111,14 +90,10 @@ def _text(thing: Any) -> str:
     return "\n\n".join(parts)
 
 
-def _limits(text: Text) -> Iterator[str]:
+def _limits() -> Iterator[str]:
     yield "What whoever starts a run allows beyond the rules of the project. The default allows nothing. Patterns are `Glob.parse(text)`."
     assert is_dataclass(reconciler.Limits)
     rows = {row.limit: row for row in ROWS if row.limit}
-    if text is _first:
-        lines = [f"| `{known.name}` | `--{rows[known.name].name}` |" for known in fields(reconciler.Limits)]
-        yield "\n".join(["| field | as an [option](reference/options.md#consent-and-limits) |", "|---|---|", *lines])
-        return
     lines = [
         f"| `{known.name}` | `{known.type}` | {_sentence(rows[known.name].settings['help'])} | `--{rows[known.name].name}` |".replace(
             " | None`", " \\| None`"
@@ -128,23 +103,17 @@ def _limits(text: Text) -> Iterator[str]:
     yield "\n".join(["| field | type | meaning | as an option |", "|---|---|---|---|", *lines])
 
 
-def _sentences(thing: Any) -> str:
-    return " ".join((thing.__doc__ or "").split())
-
-
-def _first_sentence(thing: Any) -> str:
-    return re.split(r"[:;.]", _sentences(thing))[0] + "."
-
-
 def _sentence(text: str) -> str:
     return text.replace(" Repeatable.", "")
 
 
-def _errors(errors: dict[str, Any], text: Text) -> str:
+def _errors(errors: dict[str, Any]) -> str:
     intro = (
         "Each has a `message`, the `id` of its cause, which [a page](reference/problems.md) describes, and a `hint`: the way past it, "
         "`None` if there is none. In a traceback the hint is below the message."
     )
-    meaning = _first_sentence if text is _first else _sentences
-    rows = [f"| `{name}` | `{thing.__mro__[1].__name__}` | {thing.exit_code} | {meaning(thing)} |" for name, thing in errors.items()]
+    rows = [
+        f"| `{name}` | `{thing.__mro__[1].__name__}` | {thing.exit_code} | {' '.join((thing.__doc__ or '').split())} |"
+        for name, thing in errors.items()
+    ]
     return "\n".join([f"{intro}\n", "| error | is a | exit code of commands | meaning |", "|---|---|---|---|", *rows])
