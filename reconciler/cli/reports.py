@@ -119,6 +119,8 @@ class Report:
         masked = replace(self, document=screen.masked_data(self.document)) if asked else self
         for name, file in asked:
             write_report(file, screen.masked(masked.rendered(name)))
+        if asked:
+            screen.say(f"Wrote {', '.join(str(file) for _, file in asked)}.")
 
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
