@@ -22,7 +22,8 @@ documentation shows the same as *Commands*, and the keys of every JSON document 
 
 `PROJECT` is the directory of a project or its project file; by default it is that of the current directory, or of the nearest directory
 above it. Every command ends with one of the [exit codes](exit-codes.md). Most options [have a variable](../how-to/set-options-once.md):
-`--log-format` is `RECONCILER_LOG_FORMAT`. The first of several choices is the default, if no other one is named.
+`--log-format` is `RECONCILER_LOG_FORMAT`. The first of several choices is the default, if no other one is
+named, and `--format` is `text`.
 """
 
 DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
@@ -72,7 +73,7 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
 def _with_choices(names: str, text: str) -> str:
     """The names of an option, with its choices, and its default where that is not the first of them."""
     choices = re.findall(r"`([^`]+)`", "".join(re.findall(r"One of ([^.]+)\.", text)))
-    defaults = [found for found in re.findall(r"Default: (`[^`]*`)", text) if found.strip("`") not in choices[:1]]
+    defaults = [found for found in re.findall(r"Default: (`[^`]*`)", text) if found.strip("`") not in ("text", *choices[:1])]
     if choices:
         names = f"{names[:-1]} {'|'.join(choices)}`"
     notes = [*(f"default: {found}" for found in defaults), *(["required"] if "Required." in text else [])]
