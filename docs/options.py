@@ -47,7 +47,7 @@ def _usual(rows: dict[str, commands.Row], listed: Sequence[tuple[click.Command, 
     having = [[commands.long(option) for option in commands.options(context) if rows.get(commands.long(option))] for _, context in listed]
     having = [names for names in having if names]
     often = {name: row for name, row in rows.items() if 2 * sum(name in names for names in having) > len(having)}
-    return often if len(often) == len(rows) - 1 else rows
+    return often if len(rows) > 2 and len(often) == len(rows) - 1 else rows
 
 
 def _command(command: click.Command, context: click.Context, shared: commands.Shared) -> str:
@@ -65,7 +65,9 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
             common.append(name.lower() + (f" (not {', '.join(missing)})" if missing else ""))
         else:
             own += [f"`{option}`" for option in here]
-    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "COMMAND", "[ARGS]..."))
+    arguments = " ".join(
+        piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "[COMMAND] [ARGS]...", "COMMAND [ARGS]...")
+    )
     texts = [f"`{arguments}`" if arguments else "", ", ".join(own), f"Also {', '.join(common)}" if common else ""]
     return f"## {path}\n{'. '.join(text for text in texts if text) or 'Has the commands below'}.\n"
 
