@@ -69,7 +69,7 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
         piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "[COMMAND] [ARGS]...", "COMMAND [ARGS]...")
     )
     texts = [f"`{arguments}`" if arguments else "", ", ".join(own), f"Also {', '.join(common)}" if common else ""]
-    return f"## {path}\n{'. '.join(text for text in texts if text) or 'Has the commands below'}.\n"
+    return f"## {path}\n{'. '.join(text for text in texts if text) or 'The commands below'}.\n"
 
 
 def _with_choices(names: str, text: str) -> str:
