@@ -22,7 +22,8 @@ documentation shows the same as *Commands*, and the keys of every JSON document 
 
 `PROJECT` is the directory of a project or its project file; by default it is that of the current directory, or of the nearest directory
 above it. Every command ends with one of the [exit codes](exit-codes.md). Most options [have a variable](../how-to/set-options-once.md):
-`--log-format` is `RECONCILER_LOG_FORMAT`. The first of several choices is the default, if no other one is named.
+`--log-format` is `RECONCILER_LOG_FORMAT`. The first of several choices is the default, if no other one is
+named, and `--format` is `text`.
 """
 
 DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
@@ -46,7 +47,7 @@ def _usual(rows: dict[str, commands.Row], listed: Sequence[tuple[click.Command, 
     having = [[commands.long(option) for option in commands.options(context) if rows.get(commands.long(option))] for _, context in listed]
     having = [names for names in having if names]
     often = {name: row for name, row in rows.items() if 2 * sum(name in names for names in having) > len(having)}
-    return often if len(often) == len(rows) - 1 else rows
+    return often if len(rows) > 2 and len(often) == len(rows) - 1 else rows
 
 
 def _command(command: click.Command, context: click.Context, shared: commands.Shared) -> str:
@@ -64,15 +65,17 @@ def _command(command: click.Command, context: click.Context, shared: commands.Sh
             common.append(name.lower() + (f" (not {', '.join(missing)})" if missing else ""))
         else:
             own += [f"`{option}`" for option in here]
-    arguments = " ".join(piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "COMMAND", "[ARGS]..."))
+    arguments = " ".join(
+        piece for piece in command.collect_usage_pieces(context) if piece not in ("[OPTIONS]", "[COMMAND] [ARGS]...", "COMMAND [ARGS]...")
+    )
     texts = [f"`{arguments}`" if arguments else "", ", ".join(own), f"Also {', '.join(common)}" if common else ""]
-    return f"## {path}\n{'. '.join(text for text in texts if text) or 'Has the commands below'}.\n"
+    return f"## {path}\n{'. '.join(text for text in texts if text) or 'The commands below'}.\n"
 
 
 def _with_choices(names: str, text: str) -> str:
     """The names of an option, with its choices, and its default where that is not the first of them."""
     choices = re.findall(r"`([^`]+)`", "".join(re.findall(r"One of ([^.]+)\.", text)))
-    defaults = [found for found in re.findall(r"Default: (`[^`]*`)", text) if found.strip("`") not in choices[:1]]
+    defaults = [found for found in re.findall(r"Default: (`[^`]*`)", text) if found.strip("`") not in ("text", *choices[:1])]
     if choices:
         names = f"{names[:-1]} {'|'.join(choices)}`"
     notes = [*(f"default: {found}" for found in defaults), *(["required"] if "Required." in text else [])]

@@ -16,6 +16,17 @@ def _section(title: str) -> str:
     return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
+def test_every_constant_and_function_that_it_names_is_defined() -> None:
+    constants = {*re.findall(r"`([A-Z][A-Z_]{3,})`", TEXT)} - {"REPOSITORY_URL", "UNSET"}
+    functions = {*re.findall(r"`(\w+)\(?\)?`\]\(\S+\.py\)", TEXT)} - {"test_member", "test_every_guard"}
+    code = "\n".join(path.read_text(encoding="utf-8") for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py"))
+    assert len(constants) > 10
+    assert [name for name in constants if not re.search(rf"^\s*{name}\b *[:=]", code, flags=re.MULTILINE)] == []
+    assert [
+        name for name in functions if not re.search(rf"^\s*((async )?def|class) {name}\b|^{name}\b *[:=]", code, flags=re.MULTILINE)
+    ] == []
+
+
 def test_the_picture_of_the_house_has_every_folder_of_the_package() -> None:
     picture = _section("The house").split("```")[1]
     names = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}

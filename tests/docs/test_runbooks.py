@@ -44,7 +44,7 @@ def missing(shown: str, printed: str) -> list[str]:
     readings and the id of a group for any other."""
     lines = [re.escape(line).replace("…", ".*") for line in shown.splitlines() if line]
     lines = [re.sub(r"(\\ )+0\\ s(\\ )+", r"\\s+\\d+\\s\\w+\\s+", line) for line in lines]
-    lines = [re.sub(r"between\\ .*\\ CET", "(between|at) .+", line) for line in lines]
+    lines = [re.sub(r"between\\ .*\\ (CET|UTC)", "(between|at) .+", line) for line in lines]
     lines = [re.sub(r"\\-\\-group\\ [0-9a-f]{12}", r"\\-\\-group [0-9a-f]{12}", line) for line in lines]
     patterns = [re.sub(r"2026\\-12\\-31", r"\\d{4}-\\d\\d-\\d\\d", line) for line in lines]
     return [pattern for pattern in patterns if re.search(rf"^{pattern}$", printed, flags=re.MULTILINE) is None]
@@ -112,6 +112,7 @@ def test_the_steps_after_an_alarm_of_a_fleet_are_those_that_its_page_shows(fleet
             fleet.call("fleet", "sync", "acme", "--wait", code=2)
             output = "".join(shell(line, fleet.folder, environ) for line in content.splitlines())
     assert [action for action in ("revert-drift", "ignore-drift") if action not in output] == []
-    accept = next(line.strip() for line in steps("run-a-fleet.md")[1][1].splitlines() if line.startswith("    reconciler drift"))
+    lines = steps("run-a-fleet.md")[1][1].splitlines()
+    accept = next(line.partition("accept: ")[2] for line in lines if line.startswith("    accept: reconciler drift"))
     shell(here(accept), fleet.remote, environ)
     assert "title: My guides" in file.read_text()
