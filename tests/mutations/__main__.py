@@ -101,8 +101,8 @@ def _try_all(work: Path, chosen: list[Change], *, again: bool) -> int:
         print(f"{outcome:12} {change}  {why}", flush=True)
 
     def tried(change: Change, failed: str | None) -> None:
-        if failed == UNTRIED:
-            print(f"{failed}: {change}", flush=True)
+        if failed is not None and failed.startswith(UNTRIED):
+            print(f"{failed} {change}", flush=True)
             return
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps([str(change), failed is not None]) + "\n")

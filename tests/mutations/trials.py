@@ -13,7 +13,6 @@ import os
 import select
 import signal
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +32,7 @@ SECONDS: Final = 300
 """A fork that needs longer does not end because of the change."""
 ENDLESS: Final = "it does not end"
 PASSED: Final = "every test passed"
-UNTRIED: Final = "the fork ended without an answer"
+UNTRIED: Final = "not tried"
 
 Trial = tuple[Change, Sequence[str]]
 
@@ -61,10 +60,12 @@ class Trials:
 
     def _failing(self, change: Change, items: list[pytest.Item]) -> str | None:
         while failed := _in_fork([item for item in items if item.nodeid not in self.unfit], change):
-            if failed in (*self.fit, ENDLESS, UNTRIED):
+            if failed in (*self.fit, ENDLESS) or failed.startswith(UNTRIED):
                 return failed
             without = _in_fork([item for item in items if item.nodeid == failed], None)
             (self.unfit if without else self.fit).add(failed)
+            if without:
+                print(f"not used, since it fails without a change: {failed} ({without})", flush=True)
         return None
 
 
@@ -79,8 +80,8 @@ def _in_fork(items: list[pytest.Item], change: Change | None) -> str:
             if change is not None:
                 _apply(change)
             os.write(writing, (_first_failure(items) or PASSED).encode())
-        except BaseException:
-            traceback.print_exc()
+        except BaseException as error:
+            os.write(writing, f"{UNTRIED}: {error!r}".encode())
         finally:
             os._exit(0)
     os.close(writing)
