@@ -50,7 +50,7 @@ class Trials:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         for change, tests in self.chosen:
-            called = [items[test] for test in tests if test in items]
+            called = [items[test] for test in dict.fromkeys(tests) if test in items]
             files = {item.path for item in called}
             near = TESTS / room_of(change.module)
             beside = [item for item in session.items if item.path in files or item.path.is_relative_to(near)]
@@ -64,8 +64,6 @@ class Trials:
                 return failed
             without = _in_fork([item for item in items if item.nodeid == failed], None)
             (self.unfit if without else self.fit).add(failed)
-            if without:
-                print(f"not used, since it fails without a change: {failed} ({without})", flush=True)
         return None
 
 
