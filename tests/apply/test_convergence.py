@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from reconciler.errors import ServiceError
-from reconciler.model import Action, Cause
+from reconciler.model import Action, Cause, StepStatus
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import spread
 from tests.small import applied, described, node, small, verbs
+from tests.transports import Onward
 
 DOCS = "acme/site/docs"
 
@@ -449,3 +451,19 @@ def test_the_last_admin_keeps_the_role_until_somebody_else_has_it(acme: Org) -> 
     assert "service.member" in blocked.reason
     acme.write(tree, service={"member": "linus@acme.example"})
     assert acme.plan().blocked == ()
+
+
+def test_an_order_that_no_list_shows_is_planned_again_after_its_move_failed(org: Org) -> None:
+    async def refusing(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if request.url.path.endswith("/move"):
+            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
+        return await onward(request)
+
+    blank, *spaces = ({"space": key, "title": key.title()} for key in ("blank", "one", "two", "three"))
+    applied(org, {"content": [blank | {"id": "spc_blank"}, *spaces]})
+    org.write({"content": [blank | {"id": "spc_blank"}, *reversed(spaces)]})
+    moved, org.way = described(org.plan()), refusing
+    assert {result.status for result in org.apply().results} == {StepStatus.FAILED}
+    org.way = None
+    assert described(org.plan()) == moved
+    assert moved

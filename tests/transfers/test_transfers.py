@@ -282,3 +282,11 @@ def test_killed_among_its_moves_a_run_that_transferred_something_is_continued_in
     query = "select json_extract(data, '$.title') from objects where kind = 'space' and container = 'root:org_acme' order by position, id"
     titles = [row[0] for row in org.app.state.service.store.connection.execute(query)]
     assert [title for title in titles if title in ("One", "Three", "Four", "Six")] == ["One", "Three", "Four", "Six"]
+
+
+def test_what_somebody_else_transferred_is_not_taken_for_an_outage(org: Two) -> None:
+    keys = ("one", "two", "three", "four", "five", "six")
+    org.applied([space(key) for key in keys], [])
+    for key in keys:
+        org.call("POST", f"/spaces/{org.id(f'acme/space/{key}')}/transfer", {"organization": BETA})
+    assert {str(blocked.address) for blocked in org.plan().blocked} >= {f"acme/space/{key}" for key in keys}

@@ -50,6 +50,7 @@ SEED: Final[Tree] = {
             "salaries": [page("all", markdown="[gone](/spaces/spc_nowhere) and [old](./missing)", updatedAt="2020-01-01T00:00:00Z")],
             "plans": [page("year", markdown="[gone](/spaces/spc_nowhere)", updatedAt="2021-01-01T00:00:00Z")],
             "spare": [page("one"), page("two")],
+            "own": [page("mine")],  # nobody manages it
         }.items()
     ],
 }
@@ -209,7 +210,7 @@ def outside(cli: Cli) -> dict[str, Any]:
     by_hand(cli, "POST", "/spaces/spc_news/move", {"parent": None})
     by_hand(cli, "POST", f"{docs}/share-links", {"name": "Everybody"})
     by_hand(cli, "PUT", "/orgs/org_acme/teams", {"title": "By hand"})
-    unmanaged = by_hand(cli, "POST", "/orgs/org_acme/sites", {"title": "Not managed", "visibility": "public"})["id"]
+    unmanaged = by_hand(cli, "POST", "/orgs/org_acme/sites", {"title": "Not managed", "visibility": "public", "spaces": ["spc_own"]})["id"]
     by_hand(cli, "POST", f"/orgs/org_acme/sites/{unmanaged}/publish")
     tree["teams"]["writers"]["title"] = "Authors"
     tree["sites"]["docs"]["title"] = "Manual"

@@ -74,22 +74,6 @@ def readers(document: dict[str, Any], side: str = "after") -> dict[str, list[str
     return {row["address"]: None if row[side] is None else [line["reader"] for line in row[side]] for row in document["objects"]}
 
 
-def test_the_review_shows_who_can_read_each_object_now_and_after_the_plan(applied: Cli) -> None:
-    write(applied, open_to="pay")
-    document = applied.json("access", "p")
-    now, then = readers(document, "before"), readers(document)
-    assert (now["acme/space/guide"], now["acme/space/pay"], now["acme/site/docs/section/more"]) == (["anyone"], [], None)
-    assert then["acme/space/pay"] == ["anyone"]
-    assert then["acme/space/pro"] == ['anyone for whom visitor.claims.plan == "pro" holds']
-    changed = {row["address"] for row in document["objects"] if row["changed"]}
-    assert changed == {"acme/space/pay", "acme/site/docs/section/more", "acme/site/docs/site-space/pay"}
-    (line,) = next(row for row in document["objects"] if row["address"] == "acme/space/pay")["after"]
-    assert line["path"] == ["space pay", "site-space docs/pay", "section docs/more", "site docs"]
-    text = applied("access", "p").stdout
-    assert re.search(r"^acme/space/pay +admins only: admin@sandbox.example +anyone$", text, flags=re.MULTILINE)
-    assert text.endswith("; the plan changes the readers of 3.\n")
-
-
 def test_the_review_includes_what_nobody_manages(applied: Cli) -> None:
     def api(path: str, *fields: str) -> Any:
         words = [word for field in fields for word in ("-f", field)]
@@ -111,29 +95,6 @@ def table(text: str) -> dict[str, str]:
     """What the review says of each object, by its indented address."""
     rows = (re.fullmatch(r"( *acme/\S+(?: \([^)]*\))?)  +(\S.*)", line) for line in text.splitlines())
     return {row[1]: row[2] for row in rows if row is not None}
-
-
-def test_the_review_is_a_tree_by_site_and_then_by_collection(applied: Cli) -> None:
-    applied.edit(
-        "p/reconciler.yaml", "    - space: pay\n", "    - collection: people\n      title: People\n      content: []\n    - space: pay\n"
-    )
-    text = applied("access", "p").stdout
-    rows = table(text)
-    assert [*rows] == [
-        "acme/site/docs",
-        "  acme/site/docs/section/all",
-        "    acme/site/docs/site-space/guide",
-        "  acme/site/docs/section/pros",
-        "    acme/site/docs/site-space/pro",
-        "  acme/site/docs/share-link/partners",
-        "acme/collection/people",
-        "acme/space/blank",
-        "acme/space/guide",
-        "acme/space/pay",
-        "acme/space/pro",
-    ]
-    assert rows["acme/space/pay"].split("  ")[0] == "admins only: admin@sandbox.example"
-    assert "Admins can read everything.\n" in text
 
 
 def test_what_is_tracked_and_no_longer_declared_keeps_its_address(applied: Cli) -> None:

@@ -340,6 +340,15 @@ def tested(tmp_path_factory: pytest.TempPathFactory) -> Org:
     return org
 
 
+def test_a_test_may_name_one_of_two_resources_that_an_environment_removes(tmp_path: Path) -> None:
+    org = Org(tmp_path, environment="prod")
+    org.write(tree(), access=[must_not("anyone", "acme/space/salaries"), must_not("anyone", "acme/space/notes")])
+    (org.project / "environments").mkdir()
+    patches = "".join(f"  - {{match: acme/space/{key}, remove: true}}\n" for key in ("salaries", "notes"))
+    (org.project / "environments" / "prod.yaml").write_text(f"patch:\n{patches}", encoding="utf-8")
+    assert not {"acme/space/salaries", "acme/space/notes"} & set(map(str, org.load().desired.resources))
+
+
 @pytest.mark.parametrize(("tests", "number"), [row[1:] for row in LOOSER], ids=[row[0] for row in LOOSER])
 def test_a_test_that_is_removed_or_narrowed_is_an_exposure(tested: Org, tests: list[Tree], number: int) -> None:
     closed = tree()

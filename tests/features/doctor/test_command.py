@@ -220,7 +220,8 @@ def test_a_reading_that_is_forbidden_is_named(tmp_path: Path, segment: str, expe
     [(("members",), ["member: not every one can be listed", "every test of a member or a team fails"]),
      (("teams",), ["team: not every one can be listed", "each team of linus@acme.example", "drift does not say who joined or left"]),
      (("spaces",), ["each space of linus@acme.example", "a member must not see it"]),
-     (("sites",), ["site: not every one can be listed", "so has what it shows"])],
+     (("sites",), ["site: not every one can be listed", "so has what it shows"]),
+     (("teams", "sites"), [f"{kind}: not every one can be listed (GET /orgs/org_acme/{kind}s" for kind in ("team", "site")])],
 )  # fmt: skip
 def test_what_an_access_review_cannot_list_is_a_warning_each_with_what_follows(
     tmp_path: Path, segments: tuple[str, ...], follows: list[str]

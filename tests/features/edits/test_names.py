@@ -65,6 +65,16 @@ def test_an_included_file_is_where_its_name_leads(acme: NameIndex) -> None:
     assert (definition.sort, definition.span.file) == (NameSort.FILE, "people.yaml")
 
 
+def test_the_symbols_of_a_file_are_its_definitions_by_name_and_nothing_else(acme: NameIndex) -> None:
+    assert [(symbol.detail, symbol.name, symbol.title) for symbol in acme.symbols("reconciler.yaml")] == [
+        ("file", "reconciler.yaml", ""),
+        ("variable", "brand", ""),
+        ("variable", "domain", ""),
+        ("variable", "tier", ""),
+        ("organization", "acme", "Acme"),
+    ]
+
+
 def test_symbols_have_titles_containers_and_last_lines(acme: NameIndex) -> None:
     site = next(symbol for symbol in acme.symbols("sites/docs.yaml") if symbol.name == "acme/site/docs")
     assert (site.detail, site.title, site.container) == ("site", "Acme documentation", "acme")

@@ -7,14 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reconciler.address import Address
+from reconciler.config import load
 from reconciler.errors import ConfigError, Refused
+from reconciler.features.edits.difference import difference
 from reconciler.features.edits.names import names_of
 from reconciler.features.edits.rename import check_renamable, renamed
 from reconciler.features.edits.texts import ProjectTexts, project_texts
 from reconciler.features.urls.redirects.formats import COLUMNS
+from reconciler.model import Desired
 from tests.harness import kinds
+from tests.organizations import project
 
 HEAD = "version: 1\nproject: test\nservice: {member: ada@acme.example}\n"
 ORGANIZATION = """\
@@ -398,3 +403,17 @@ def test_a_project_that_is_not_valid_is_not_touched(tmp_path: Path) -> None:
     texts = written(tmp_path, HEAD + ORGANIZATION.replace("duplicateOf: guides", "duplicateOf: nothing"))
     with pytest.raises(ConfigError, match="nothing"):
         renamed(texts, Address.parse("acme/space/guides"), "manual")
+
+
+def test_a_value_that_only_one_of_two_versions_has_is_their_difference(tmp_path: Path) -> None:
+    def version(name: str, **more: str) -> Desired:
+        (tmp_path / name).mkdir()
+        space = {"space": "guides", "title": "Guides", **more}
+        text = yaml.safe_dump(project({"acme": {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, space]}}))
+        (tmp_path / name / "reconciler.yaml").write_text(text, encoding="utf-8")
+        return load(tmp_path / name, kinds()).desired
+
+    plain, other = version("plain"), version("other", emoji="\N{ROCKET}")
+    assert difference(plain, plain, lambda address: address) is None
+    assert str(difference(plain, other, lambda address: address)).startswith("acme/space/guides.emoji")
+    assert str(difference(other, plain, lambda address: address)).startswith("acme/space/guides.emoji")

@@ -9,7 +9,7 @@ import pytest
 from lsprotocol import types
 
 from reconciler.config import load
-from reconciler.features.lsp.text import Text
+from reconciler.features.lsp.text import Text, edits_to
 from reconciler.kinds import load as load_kinds
 from tests.features.lsp.editor import Editor
 from tests.proofs import costly
@@ -153,3 +153,22 @@ def test_every_offset_of_a_text_has_one_position(encoding: types.PositionEncodin
     if encoding is not UTF32:  # inside of a character: before it
         assert text.offset(types.Position(rocket.line, rocket.character + 1)) == content.index("🚀")
     assert text.offset(types.Position(0, 1_000)) == content.index("\r")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edits"),
+    [
+        ("a\r\nb\r\nc\r\n", "a\r\nx\r\nc\r\n", [(1, 0, 1, 1, "x")]),
+        ("a\r\nb\r\n", "a\r\n\r\nb\r\n", [(1, 0, 1, 0, "\r\n")]),
+        ("a\r\nb\r\n", "a\nb\n", [(0, 1, 1, 0, "\n"), (1, 1, 2, 0, "\n")]),
+        ("a\rb", "a\r\nb", [(0, 1, 1, 0, "\r\n")]),
+        ("x\r\n", "x", [(0, 1, 1, 0, "")]),
+        ("a\r\r\nb", "a\r\nb", [(0, 1, 2, 0, "\r\n")]),
+    ],
+)
+def test_an_edit_beside_a_line_end_never_splits_it(before: str, after: str, edits: list[tuple[int, int, int, int, str]]) -> None:
+    made = [
+        (edit.range.start.line, edit.range.start.character, edit.range.end.line, edit.range.end.character, edit.new_text)
+        for edit in edits_to(Text(before), after)
+    ]
+    assert made == edits

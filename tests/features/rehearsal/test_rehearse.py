@@ -106,22 +106,6 @@ def test_a_removed_section_leaves_dead_urls_and_readers_who_lose(living: Cli) ->
     assert document["undo"]["leftovers"]
 
 
-def test_a_shown_space_gains_readers_and_consent_is_only_noted(living: Cli) -> None:
-    tree = _tree()
-    tree["content"].append({"space": "plans", "title": "Plans", "duplicateOf": "blank"})
-    _write(living, tree)
-    assert living("apply", ".", "--sandbox", "living.db", "--yes").exit_code == exits.DONE
-    tree["sites"]["docs"]["structure"][1]["spaces"].append("plans")
-    _write(living, tree)
-    document = _rehearsed(living)
-    gained = {(change["reader"], change["address"]) for change in document["readers"]["gained"]}
-    assert ("anyone", "acme/space/plans") in gained
-    assert document["worst"]["readersGained"] == len(gained)
-    assert len(document["moments"]) == document["requests"]["apply"]
-    assert any("acme/space/plans" in refusal for refusal in document["refusals"])
-    assert document["assumptions"]
-
-
 def test_what_is_created_gives_nobody_more_to_read(living: Cli) -> None:
     tree = _tree()
     tree["content"].append({"space": "plans", "title": "Plans", "duplicateOf": "blank"})
