@@ -43,6 +43,7 @@ COMMANDS: Final[Mapping[str, Lazy]] = {
     "doctor": Lazy("reconciler.features.doctor.command", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.features.edits.fmt_command", "Format the files of a project."),
     "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),
+    "release": Lazy("reconciler.features.edits.release_command", "Write the next version of a section into the files.", (exits.REFUSED,)),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
