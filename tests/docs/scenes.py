@@ -185,7 +185,7 @@ URLS: Final = (
     "reconciler apply examples/urls/reorganized.yaml --sandbox .reconciler/urls.db --yes"
 )
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
+    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "release", "access", "graph", "import", "adopt", "history",
     "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
@@ -261,6 +261,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     ),
     "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
     "docs/propose.md": Scene("cp -r \"$EXAMPLES\" .; sed -n '/^```json/,/^```/p' \"$DOCS/propose.md\" | sed '1d;$d' > operations.json"),
+    "docs/how-to/publish-a-version.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",

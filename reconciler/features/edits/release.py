@@ -127,17 +127,17 @@ class _Release:
         return None
 
     def _titles(self, copied: Declared) -> Iterator[Any]:
-        """The written fields by which the copy is told from what it is a copy of."""
+        """The written fields in which the copy must differ from its source."""
         kind = self.kinds[copied.kind]
         yield from (field for field in kind.fields.values() if field.name == "title" and isinstance(copied.values.get(field.name), str))
 
     def _renamed(self, text: str, between: str) -> str:
-        """A text with the new version in the place of the old one; behind it, where it does not name the old one."""
+        """A text with the new version in the place of the old one; behind it, where it does not name a version."""
         for old in self.names:
             head, found, tail = text.rpartition(old)
-            if found and text != old:
+            if found and any(map(str.isdigit, old)):  # a word such as `guides` is no version
                 return f"{head}{self.operation.key}{tail}"
-        return self.operation.key if text in self.names and between == "" else f"{text}{between}{self.operation.key}"
+        return f"{text}{between}{self.operation.key}"
 
     def _operation(self, op: Any, address: Address, **words: Any) -> EditOperation:
         if not is_key(address.key):
