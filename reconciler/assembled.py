@@ -52,6 +52,9 @@ GROUPS: Final[Mapping[str, Mapping[str, Lazy]]] = {
         "policy": Lazy("reconciler.features.policies.command", "List policies, and test them with examples.", (exits.REFUSED,)),
         "test": Lazy("reconciler.features.testing.command", "Try the project on a twin, and check what tests expect."),
         "propose": Lazy("reconciler.features.edits.command", "Change the files by operations, all or none.", (exits.REFUSED,)),
+        "release": Lazy(
+            "reconciler.features.edits.release_command", "Write the next version of a section into the files.", (exits.REFUSED,)
+        ),
         "fleet": Lazy("reconciler.fleet.commands.group", "Watch and apply many projects all the time."),
         "mcp": Lazy("reconciler.features.mcp.command", "Serve agents: they read, check and plan, and apply nothing."),
         "skill": Lazy("reconciler.features.mcp.skill_command", "Print a SKILL.md for coding agents."),

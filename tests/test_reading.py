@@ -41,7 +41,6 @@ OTHERS = {
     "fleet/up/server.py": WORKERS,
     "fleet/sources/copies.py": WORKERS,
     "fleet/runs/folders.py": WORKERS,
-    "fleet/runs/work.py": WORKERS,
     "run/job.py": "the event of the runner, which the runner names",
     "state/bucket/objects.py": "a folder that plays a bucket, for tests",
     "state/sqlite.py": WRITING,

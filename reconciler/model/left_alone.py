@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.model.findings import Source
-
-if TYPE_CHECKING:  # a plan has a held part
-    from reconciler.model.plan import Action
 
 
 @dataclass(frozen=True)
@@ -39,11 +35,11 @@ def waiting(address: Address, outer: Blocked, source: Source | None = None, *, r
 class HeldChange:
     """A change that this run leaves alone: a guard refuses it, or (`refused` is False) what is refused requires it, or it requires that.
 
-    `id`: of the refusal.
+    `actions`: in the words of the plan. `id`: of the refusal.
     """
 
     address: Address
-    actions: tuple[Action, ...]
+    actions: tuple[str, ...]
     refused: bool
     _: KW_ONLY
     id: str

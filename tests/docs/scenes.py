@@ -185,7 +185,7 @@ URLS: Final = (
     "reconciler apply examples/urls/reorganized.yaml --sandbox .reconciler/urls.db --yes"
 )
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
+    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "release", "access", "graph", "import", "adopt", "history",
     "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
@@ -264,6 +264,7 @@ SCENES: Final[Mapping[str, Scene]] = {
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
     "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
+    "docs/how-to/publish-a-version.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",

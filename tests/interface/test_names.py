@@ -17,7 +17,7 @@ from tests.sources import ROOT
 SIGNATURES = {
     "open": "(path='.', *, environment=None, service=None, sandbox=None, token=None, state=None, create_state=False, target=(), "
     "exclude=(), vars={}, limits, voice=None)",
-    "OpenedProject.plan": "()",
+    "OpenedProject.plan": "(*, hold=False)",
     "OpenedProject.apply": "(plan, *, limits=None)",
     "OpenedProject.drift": "(*, coverage=False)",
     "OpenedProject.accept": "(names=(), *, limits=None)",
@@ -40,7 +40,7 @@ ATTRIBUTES = {
     "Limits": "dead_urls deletions exposed exposures gone open_work replacements with_exposures",
     "FindResult": "objects others",
     "ApplyResult": "as_document code done made_at model run",
-    "PlanResult": "as_document blocked changes exposures forecast made_at model pending refusals",
+    "PlanResult": "as_document blocked changes exposures forecast held made_at model pending refusals",
     "OpenedProject": "accept access apply close drift find health imported name path plan rehearse test undo urls",
     "RehearseResult": "as_document as_planned made_at model",
     "TestResult": "as_document made_at passed project results",

@@ -21,6 +21,7 @@ from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
 from reconciler.errors import Refused
 from reconciler.features.edits.operations import BY_HAND, EditOperation
 from reconciler.features.edits.proof import changed_rule, sources, unrequested_change
+from reconciler.features.edits.release import release
 from reconciler.features.edits.rename import renamed
 from reconciler.features.edits.texts import ProjectTexts
 from reconciler.features.edits.writer import ProjectWriter, Row
@@ -40,8 +41,10 @@ def carried_out(texts: ProjectTexts, operations: Sequence[EditOperation]) -> Pro
     Raises `Refused` and `UsageError` for what is not possible, and `ConfigError` if the project is not valid before, before a rename, or at
     the end.
     """
-    for _, run in groupby(operations, key=lambda operation: operation.number if operation.op == "rename" else 0):
+    for _, run in groupby(operations, key=lambda operation: operation.number if operation.op in ("rename", "release") else 0):
         group = tuple(run)
+        if group[0].op == "release":  # of what is declared by then: the operations before are written
+            group = release(texts.kinds, next(iter(texts.projects.values())).desired, group[0])
         texts = _renamed(texts, group[0]) if group[0].op == "rename" else _written(texts, group)
     return texts
 

@@ -52,11 +52,11 @@ def command(screen: Screen, /, operations: Path | None, check: bool, undo: bool,
     if undo:
         if operations is not None or check:
             raise UsageError("--undo takes neither OPERATIONS nor --check", id="RC-options-conflict", hint="Pass one of them.")
-        return _show(screen, proposals.undo(options.operation, TerminalVoice(screen)), "Restored")
+        return show_proposal(screen, proposals.undo(options.operation, TerminalVoice(screen)), "Restored")
     if operations is None:
         raise UsageError("there are no operations", id="RC-missing-argument", hint="Name a JSON file, or - for standard input.")
     data, voice = _data(operations), TerminalVoice(screen)
-    return _show(screen, proposals.propose(options.operation, voice, load_kinds(), data, write=not check), "Changed")
+    return show_proposal(screen, proposals.propose(options.operation, voice, load_kinds(), data, write=not check), "Changed")
 
 
 def _data(file: Path) -> Any:
@@ -69,7 +69,7 @@ def _data(file: Path) -> Any:
         raise UsageError(f"{file} cannot be used: {error}", id="RC-not-json") from None
 
 
-def _show(screen: Screen, proposal: ProposedChange, word: str) -> int:
+def show_proposal(screen: Screen, proposal: ProposedChange, word: str) -> int:
     """Print the change of the files and what it leads to."""
     screen.raw("".join(f"{line}\n" for line in proposal.diff))
     if proposal.plan is not None:

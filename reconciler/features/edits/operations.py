@@ -5,6 +5,7 @@
     {"op": "move", "address": "acme/space/faq", "in": "acme/collection/product"}
     {"op": "rename", "address": "acme/space/faq", "key": "questions"}
     {"op": "remove", "address": "acme/space/faq", "forget": true}
+    {"op": "release", "address": "acme/site/docs/section/guides", "name": "v3", "from": "v2", "keep": 3, "default": true}
 
 In: JSON data of anybody. Out: operations whose addresses, fields and values may be written. Raises `UsageError` for what is not an
 operation, `Refused` for what only people change: rules, consents, secrets, and expressions, which could read any of these. Pure.
@@ -34,11 +35,12 @@ DEPTH_MAX: Final = 40
 ADDRESS_MAX: Final = 1_000  # characters
 DIGITS_MAX: Final = 20
 
-Op = Literal["set", "add", "move", "rename", "remove"]
+Op = Literal["set", "add", "move", "rename", "remove", "release"]
 FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "flag": {"type": "boolean"},
+    "count": {"type": "integer", "minimum": 1},
     "fields": {"type": "object"},
     "address": {"type": "string"},
 }
@@ -49,6 +51,7 @@ _MUST_BE: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "text": ("text", lambda value: isinstance(value, str)),
     "texts": ("a list of names of fields", lambda value: isinstance(value, list) and all(isinstance(part, str) for part in value)),
     "flag": ("true or false", lambda value: isinstance(value, bool)),
+    "count": ("a number from 1", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1),
     "fields": ("an object: values by field", lambda value: isinstance(value, dict)),
 }
 _ARGUMENTS: Final[Mapping[str, tuple[tuple[Op, ...], str, str]]] = {
@@ -59,6 +62,10 @@ _ARGUMENTS: Final[Mapping[str, tuple[tuple[Op, ...], str, str]]] = {
     "first": (("add", "move"), "flag", "before all siblings."),
     "key": (("rename",), "text", "the new key."),
     "forget": (("remove",), "flag", "keep the object on the service, and stop managing it."),
+    "name": (("release",), "text", "the new version, such as v3: its path, and a part of its key and title."),
+    "from": (("release",), "text", "the version that it is a copy of. Without it: the newest."),
+    "keep": (("release",), "count", "how many versions are shown, the new one included. Without it: all."),
+    "default": (("release",), "flag", "readers find the new version first."),
 }
 """What an operation has beside `op` and `address`: in which operations, its form, and what it means."""
 
@@ -77,7 +84,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
             "op": {
                 "enum": [*KEYS],
                 "description": "set: change fields. add: declare a resource, with what it contains. move: to another list or position. "
-                "rename: another key, everywhere. remove: with what it contains.",
+                "rename: another key, everywhere. remove: with what it contains. release: the next version of a section.",
             },
             "address": {**FORMS["address"], "description": "The resource: ORGANIZATION/KIND/KEY/…; for add, the address that it gets."},
             **{name: {**FORMS[form], "description": f"{', '.join(ops)}: {says}"} for name, (ops, form, says) in _ARGUMENTS.items()},
@@ -99,7 +106,8 @@ _WHY: Final[Mapping[str, str]] = {
 @dataclass(frozen=True)
 class EditOperation:
     """One change. `number`: its place in the call, from 1. `host`: what contains the resource in the YAML (`in`); None where that is not
-    said. `key`: the new key of a rename. `forget`: write that the object is no longer managed."""
+    said. `key`: the new key of a rename, the name of a release. `forget`: write that the object is no longer managed. `source`, `keep` and
+    `default`: of a release, see `release`."""
 
     number: int
     op: Op
@@ -111,6 +119,9 @@ class EditOperation:
     first: bool = False
     key: str = ""
     forget: bool = False
+    source: str = ""
+    keep: int | None = None
+    default: bool = False
 
     def __str__(self) -> str:
         return f"operation {self.number}, {self.op} {self.address}"
@@ -196,7 +207,9 @@ def _operation(kinds: Kinds, number: int, item: Any) -> EditOperation:
             bare.wrong(f"{name} must be {what}, not {shown(item[name])}")
     operation = EditOperation(
         number, op, about, item.get("fields", {}), tuple(item.get("unset", ())), _address(kinds, where, "in", item.get("in")),
-        _address(kinds, where, "after", item.get("after")), item.get("first", False), item.get("key", ""), item.get("forget", False),
+        _address(kinds, where, "after", item.get("after")), item.get("first", False),
+        item.get("name" if op == "release" else "key", ""), item.get("forget", False),
+        item.get("from", ""), item.get("keep"), item.get("default", False),
     )  # fmt: skip
     _complete(kinds, operation)
     _check_fields(kinds, operation)
@@ -218,6 +231,8 @@ def _complete(kinds: Kinds, operation: EditOperation) -> None:
             operation.wrong("say where: in, after or first")
         case "rename" if not is_key(operation.key):
             operation.wrong(f"key is {shown(operation.key)}; {KEY_FORM}")
+        case "release" if not is_key(operation.key):
+            operation.wrong(f"name is {shown(operation.key)}; {KEY_FORM}")
         case _:
             pass
 

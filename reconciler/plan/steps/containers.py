@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.model.codec import ids_in
+from reconciler.model.codec import ids_in, unresolved_addresses
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove
@@ -111,6 +111,17 @@ def chosen_first(requests: Requests) -> Iterator[Edge]:
         creates = [requests.providers[child.address] for child in children if child.is_new and child.address in requests.providers]
         for index in creates[1:]:
             yield from after(index, creates[:1])
+
+
+def chosen_complete(requests: Requests) -> Iterator[Edge]:
+    """A new child is complete, with what it shows, before it is chosen instead of another one: until then, readers find that."""
+    for step, entry in requests:
+        for field in entry.kind.fields.values():
+            chosen = step.writes.get(field.name) if field.role is FieldRole.CHOICE else None
+            if isinstance(chosen, Address) and chosen in requests.providers and not (isinstance(entry, Draft) and entry.is_new):
+                named = unresolved_addresses(list(requests.drafts[chosen].declared.values.values()))
+                shown = [at for at in named if at in requests.providers and at != step.address]
+                yield from after(step.id, [id for at in (chosen, *shown) for id in requests.of.get(at, ()) if id != step.id])
 
 
 def _chooser(requests: Requests, draft: Draft) -> Draft | None:

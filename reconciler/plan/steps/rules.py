@@ -56,6 +56,7 @@ PREFERRED: Final[tuple[Rule, ...]] = (
     containers.chosen_first,  # the service chooses the child that is declared first
     values.named_first,  # a copy has its natural key before anything refers to it
     values.names_given_up_first,  # a service that requires different names accepts each request
+    containers.chosen_complete,  # readers find a new default when it is complete
 )
 """Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
 
