@@ -371,7 +371,7 @@ URLS: Final = Key(
     more="See [URLs](../urls.md).",
     keys=(
         Key(
-            "redirects", "The formats in which apply writes redirects: netlify, cloudflare, nginx, csv.", role="rule",
+            "redirects", "The formats in which apply writes redirects: netlify, cloudflare, nginx, csv, hosted.", role="rule",
             more="Beside them, a CSV file keeps the redirects of each site.",
         ),
         Key(

@@ -19,6 +19,7 @@ class RedirectFormat(StrEnum):
     CLOUDFLARE = "cloudflare"
     NGINX = "nginx"
     CSV = "csv"
+    HOSTED = "hosted"
 
 
 @dataclass(frozen=True)

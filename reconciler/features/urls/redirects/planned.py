@@ -29,7 +29,7 @@ from reconciler.features.urls.model.redirects import (
     UrlSettings,
     url_settings,
 )
-from reconciler.features.urls.redirects.formats import MARK, NAMES, existing_names, texts
+from reconciler.features.urls.redirects.formats import NAMES, emptied, existing_names, texts
 from reconciler.features.urls.redirects.required import (
     ANY,
     NARROWED,
@@ -290,5 +290,5 @@ def _files(
     names = [path.removeprefix(f"{site.folder}/") for path in existing]
     for format, name in existing_names(site.name, names):
         path = f"{site.folder}/{name}"
-        if path not in written and format in site.formats and existing[path] != MARK:
-            yield RedirectFile(path, format, _table(site), MARK)
+        if path not in written and format in site.formats and existing[path] != emptied(format):
+            yield RedirectFile(path, format, _table(site), emptied(format))
