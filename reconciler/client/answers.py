@@ -98,12 +98,12 @@ class WholeList:
 async def read_all(fetch: Callable[[str | None], Awaitable[Answer]], key: Callable[[dict[str, Any]], str], what: str) -> WholeList:
     """Every page, each object once, in the order of its first appearance and with its last content.
 
-    Read a second time if the service's `count` disagrees. `what` names the list in errors.
+    Read a second time if the service's `count` disagrees, or its paging ran in a circle. `what` names the list in errors.
     """
     # Pages shift under the reader: an object that is deleted on page 1 moves the first one of page 2 to page 1, where it is not seen any
     # more. The service's own count shows that; a second reading is nearly always complete.
     count, listing = await _read_once(fetch, key, what)
-    if count is None or count == len(listing.items):
+    if listing.complete and (count is None or count == len(listing.items)):
         return listing
     count, again = await _read_once(fetch, key, what)
     complete = again.complete if count is None else len(again.items) >= count
@@ -136,9 +136,10 @@ async def _read_once(
         date = date if number > 1 else page.date
         count = body["count"] if type(body.get("count")) is int else count
         token = _next_token(body, what)
-        # A token that came before would read the same pages for ever.
+        # A token that came before would read the same pages for ever. Where that page has nothing, it is the last one, whose token some
+        # services repeat; elsewhere there may be pages behind it that no token leads to.
         if token is None or token in tokens:
-            complete = token is None or count == len(items)
+            complete = token is None or not body["items"] or count == len(items)
             return count, WholeList(tuple(items.values()), number, date, complete)
         tokens.add(token)
     raise ServiceError(f"{what}: the list did not end after {PAGES_MAX} pages", id="RC-list-without-end")

@@ -21,6 +21,8 @@ from reconciler.client.paths import PREFIX, checked
 from reconciler.client.quota import Hints
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
+    REFUSALS_MAX,
+    WINDOW_MAX,
     AttemptFault,
     Breaker,
     RetryBudget,
@@ -115,7 +117,7 @@ class Conversation:
         content = None if method == "GET" or sent is None else _as_json(sent).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         request = _Request(method, path, url, content, until, in_time)
-        in_doubt = False
+        in_doubt, spent = False, 0
         for attempt in count(1):
             sent_at = self._clock.monotonic()
             outcome = await self._attempt(request, attempt)
@@ -129,8 +131,11 @@ class Conversation:
                 return Answer(status, outcome.body, outcome.hints.date)
             # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
             in_doubt = in_doubt or effect == "unknown"
+            # A limit of a minute that no answer names ends within a minute: until then a refusal says nothing about the next attempt.
+            waits = outcome.result == 429 and attempt < REFUSALS_MAX and self._pace.refused_for(self._clock.monotonic()) < WINDOW_MAX
+            spent += not waits
             # While the breaker is open all other operations fail at once, so this one does not wait for the service either.
-            if not again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
+            if not again or spent >= ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
 

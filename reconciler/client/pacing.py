@@ -85,7 +85,11 @@ class Pace:
 
     def is_hopeless(self, now: float) -> bool:
         """Whether all answers of the last 10 minutes were refusals."""
-        return self._refused_since is not None and now - self._refused_since > PATIENCE
+        return self.refused_for(now) > PATIENCE
+
+    def refused_for(self, now: float) -> float:
+        """For how many seconds there were only refusals."""
+        return now - self._refused_since if self._refused_since is not None else 0.0
 
     @property
     def is_refused(self) -> bool:

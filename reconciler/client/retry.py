@@ -26,6 +26,8 @@ from typing import Final, Literal, assert_never
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
 
 ATTEMPTS_MAX: Final = 4
+WINDOW_MAX: Final = 90.0  # seconds of refusals only, after which a 429 counts as an attempt: limits are mostly for a minute
+REFUSALS_MAX: Final = 60  # 429s of one request, after which each counts as an attempt also while others are accepted
 BACKOFF_FIRST: Final = 1.0  # seconds, doubled each time; a load balancer needs about this long to notice a dead instance
 BACKOFF_MAX: Final = 30.0  # seconds
 BUDGET_SHARE: Final = 0.2  # retries per request sent so far: an outage must not multiply the load

@@ -61,12 +61,12 @@ def _source(raw: Mapping[str, Any]) -> Any:
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
-_SLUG = r"[a-z0-9]+(-[a-z0-9]+)*"
+_SLUG = r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*"
 
 
 def _slug(value: str) -> str:
     if re.fullmatch(_SLUG, value) is None:
-        raise ValueError(f"expected lower-case letters and digits with single hyphens between them{_nearest(value)}")
+        raise ValueError(f"expected letters and digits with single hyphens between them{_nearest(value)}")
     return value
 
 

@@ -148,11 +148,11 @@ class Space(
     title: Annotated[str, Len(0, 50)] = field("The name.", on="update", key=True, required=True, synced=True)
     emoji: Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL] = field("Shown beside the title.", on="update", clear=True)
     editMode: Literal["live", "locked"] = field(
-        "Allow direct edits (`live`) or require change requests (`locked`).",
+        "Allow edits (`live`) or lock all of them (`locked`).",
         on="update",
         usual="live",
         locks=("locked",),
-        exposes=Exposes("people may edit without a change request", ("locked", "live"), rule=True),
+        exposes=Exposes("people may edit it again", ("locked", "live"), rule=True),
     )
     defaultLevel: Level = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
     language: Language = field("The language of its content.", on="update", usual="en")

@@ -40,7 +40,14 @@ class Translation(
     place=Keyed("translations"),
     # A new one costs a run, and loses nothing that people wrote.
     replaceable=True,
-    work=ProcessingField("status", done=("completed",), changed_at="updatedAt", label="language"),
+    # A run costs what it translates, so it is started by people.
+    work=ProcessingField(
+        "status",
+        done=("completed",),
+        changed_at="updatedAt",
+        label="language",
+        start="/orgs/{organization}/translations/{id}/run",
+    ),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
 ):

@@ -61,7 +61,16 @@ from reconciler.plan.warnings.exposure import (
     with_consent_needed,
 )
 from reconciler.plan.warnings.limits import instead_notes, limit_notes
-from reconciler.plan.warnings.notes import broken_urls, condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
+from reconciler.plan.warnings.notes import (
+    broken_urls,
+    condition_notes,
+    forbidden_requests,
+    schemas_to_read,
+    similar_names,
+    twins,
+    unshown,
+    unstarted,
+)
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
 from reconciler.plan.world import Decisions, Pass, World
 from reconciler.resource import Kinds
@@ -196,6 +205,7 @@ def plan(
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
             *synced_notes(drafts),
+            *unstarted(kinds, run.steps, matches.ids),
             *limit_notes(kinds, before, run.steps, matches.ids),
             *instead_notes(kinds, run.steps),
             *results.notes,

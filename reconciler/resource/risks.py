@@ -200,7 +200,8 @@ class ProcessingField(NamedTuple):
     """Where an object shows whether the service has finished processing it; all are dotted paths of the answer.
 
     `state`: with one of the values `done`, processing has finished. `error`: has a value only if processing failed. `changed_at`: when the
-    object last changed; a copy (`output(copies=…)`) has its own time there. `label`: what is processed, where it has no title.
+    object last changed; a copy (`output(copies=…)`) has its own time there. `label`: what is processed, where it has no title. `start`: the
+    path of the POST that starts the processing, where the service does not start it by itself.
     """
 
     state: str
@@ -208,6 +209,7 @@ class ProcessingField(NamedTuple):
     changed_at: str
     error: str = ""
     label: str = ""
+    start: str = ""
 
 
 class Needed(NamedTuple):

@@ -16,7 +16,7 @@ Icon = Annotated[StrictStr, Field(max_length=50)]
 Uri = Annotated[StrictStr, Field(max_length=2048), AfterValidator(uri), WithJsonSchema(URI)]
 Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 Condition = Annotated[StrictStr, Field(max_length=1024)]
-Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$")]
 HOST = r"^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(/[A-Za-z0-9_-]+)+$"
 
 

@@ -109,7 +109,7 @@ def _member(store: Store, entry: Member) -> None:
         "_organization": entry.organization,
         "id": entry.id,
         "email": entry.email,
-        "displayName": entry.displayName or entry.email.split("@")[0],
+        "displayName": entry.displayName or entry.email.split("@")[0] or entry.id,
         "role": entry.role,
         "disabled": entry.disabled,
         "joinedAt": store.stamp(),

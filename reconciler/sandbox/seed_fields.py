@@ -127,8 +127,8 @@ class Member(Entry):
 
     organization: Id = Field(description="The id of the organization.")
     id: Id = Field(description="The id of the person.")
-    email: Id = Field(description="The e-mail address.")
-    displayName: StrictStr = Field("", description="The name. Default: the part of the address before the @.")
+    email: Id = Field("", description="The e-mail address. Default: the service shows none.", validate_default=False)
+    displayName: StrictStr = Field("", description="The name. Default: the part of the address before the @, or the id.")
     role: MemberRole | None = Field("read", description="The role; `null` for a guest.")
     disabled: StrictBool = Field(False, description="Whether they can do nothing, whatever their role is and whatever they were given.")
 
@@ -221,7 +221,7 @@ class Space(Entry):
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth", "in-collection", "private"] = Field(
         "private", description="Who can read it. Default in a collection: `in-collection`."
     )
-    editMode: Literal["live", "locked"] = Field("live", description="Whether edits require a change request.")
+    editMode: Literal["live", "locked"] = Field("live", description="Whether all edits are locked.")
     language: StrictStr = Field("en", description="The language.")
     defaultLevel: Level | None = Field(None, description="The access that members have.")
     grants: Grants = []

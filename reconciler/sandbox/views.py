@@ -76,7 +76,7 @@ class View:
             "object": "user",
             "id": user,
             "displayName": data["displayName"],
-            "email": data["email"],
+            **({"email": data["email"]} if data["email"] else {}),
             "photoURL": f"{self.base}/photos/{user}",
             "urls": {"location": f"{self.base}/v1/users/{user}"},
         }

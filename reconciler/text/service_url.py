@@ -12,16 +12,17 @@ from reconciler.errors import UsageError
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
 PORTS: Final = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9._-]+", re.ASCII)
+_VERSION = re.compile(r"(?:/+v1)*/*$", re.ASCII)
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*", re.ASCII)
 
 
 def normalise(base_url: str) -> str:
-    """The canonical form of a base URL: scheme and host in lower case, no default port, no trailing slash.
+    """The canonical form of a base URL: scheme and host in lower case, no default port, no trailing slash, no version of the API.
 
     Raises UsageError for anything but an https URL, or an http one on the loopback interface. The message repeats no part of a URL with
     credentials.
     """
-    hint = "Write it like https://api.example.com, without /v1."
+    hint = "Write it like https://api.example.com."
     try:
         parts = urlsplit(base_url.strip())
         port = parts.port
@@ -29,15 +30,13 @@ def normalise(base_url: str) -> str:
         raise UsageError("the URL of the service is invalid", id="RC-service-url", hint=hint) from None
     if parts.username is not None or parts.password is not None:
         raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
-    host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
+    host, path = (parts.hostname or "").lower(), _VERSION.sub("", parts.path)  # documents of the service write it with the version
     # `urlsplit` drops line breaks and tabs silently, and the URL that is confirmed must be the one that is used.
     plain = base_url.strip().isprintable()
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
         raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
     if {".", ".."} & set(path.split("/")):
         raise UsageError(f"the URL {base_url!r} contains .. in its path", id="RC-service-url", hint=hint)
-    if path.endswith("/v1"):
-        raise UsageError(f"the URL {base_url!r} ends with /v1, which is added automatically", id="RC-service-url", hint=hint)
     if "[" in parts.netloc:
         if not is_address(host) or "%" in host:
             raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)

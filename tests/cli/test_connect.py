@@ -69,9 +69,7 @@ def test_without_a_token_it_names_the_variable(cli: Cli) -> None:
     assert "RECONCILER_TOKEN" in cli("plan", "p", "--base-url", "http://127.0.0.1:9", code=3).stderr
 
 
-@pytest.mark.parametrize(
-    "url", ["http://api.example.com", "ftp://x", "https://user:pw@api.example.com", "https://api.example.com/v1", "nonsense"]
-)
+@pytest.mark.parametrize("url", ["http://api.example.com", "ftp://x", "https://user:pw@api.example.com", "nonsense"])
 def test_an_address_that_would_leak_the_token_is_refused(cli: Cli, url: str) -> None:
     project(cli, "{}")
     assert "pw" not in cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN}, code=3).stderr

@@ -243,7 +243,7 @@ DANGERS = (
     exposure(
         "a description becomes public", lambda d: acme(d)["openapi"]["pets"].update(visibility="public"), "anyone", "acme/openapi/pets"
     ),
-    exposure("a space is unlocked", lambda d: node(acme(d), "box").update(editMode="live"), "without a change request", "acme/space/box"),
+    exposure("a space is unlocked", lambda d: node(acme(d), "box").update(editMode="live"), "people may edit it again", "acme/space/box"),
     exposure("a protection is removed", lambda d: node(acme(d), "six").update(protect=False), "without further consent", "acme/space/six"),
 )  # fmt: skip
 

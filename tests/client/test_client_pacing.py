@@ -142,6 +142,23 @@ def test_without_a_quota_at_most_5_percent_are_refused_after_the_first_wave_and_
     assert service.refused - workers <= 0.05 * len(service.taken)  # one a worker cannot be foreseen
 
 
+@costly
+@pytest.mark.parametrize("seed", spread(range(4), 1))
+@pytest.mark.parametrize(("kind", "limit", "period"), [("fixed", 10, 60.0), ("bucket", 30, 10.0)])
+def test_a_limit_that_only_429s_show_loses_no_reading(kind: str, limit: int, period: float, seed: int) -> None:
+    service, chance = Limiter(kind, limit, period, headers=False), random.Random(seed)
+    service._chance = random.Random(seed)
+
+    async def main() -> None:
+        settings = ClientSettings("https://x.test", TOKEN, max_concurrency=64)
+        async with Reader(settings, transport=mock(service), clock=LoopClock(EPOCH), jitter=chance.random) as reader:
+            for wave in (100, 40, 1, 60, 5, 94):
+                await asyncio.gather(*(reader.get(f"/x{number}") for number in range(wave)))
+
+    run_virtually(main())
+    assert len(service.taken) == 300
+
+
 def test_a_service_whose_clock_is_far_off_is_understood_by_its_own_date() -> None:
     for skew in (-86400.0, 3600.0):
         service = Limiter("fixed", 20, 10.0, skew=skew)

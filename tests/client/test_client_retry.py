@@ -61,7 +61,7 @@ TABLE: list[tuple[str, Callable[[], Script], tuple[int, type], tuple[int, type],
     ("408", lambda: answer(408, {}), (4, Unavailable), (4, Ambiguous), (1, Ambiguous)),
     ("409", lambda: answer(409, {}), (1, Rejected), (1, Rejected), (1, Rejected)),
     ("412", lambda: answer(412, {}), (1, Rejected), (1, Rejected), (1, Rejected)),
-    ("429", lambda: answer(429, {}), (4, Unavailable), (4, Unavailable), (4, Unavailable)),
+    ("429", lambda: answer(429, {}), (13, Unavailable), (13, Unavailable), (13, Unavailable)),
     ("500", lambda: answer(500, {}), (4, Unavailable), (4, Ambiguous), (1, Ambiguous)),
     ("502 in HTML", lambda: answer(502, b"<html>"), (4, Unavailable), (4, Ambiguous), (1, Ambiguous)),
     ("503", lambda: answer(503, {}, {"Retry-After": "1"}), (4, Unavailable), (4, Ambiguous), (1, Ambiguous)),
@@ -98,7 +98,7 @@ async def test_each_class_answers_each_failure_as_the_table_says(
         assert " /orgs/o: " in str(caught)
 
 
-@pytest.mark.parametrize(("script", "retry", "requests", "error"), [case for case in CASES if case.values[2] == 4])
+@pytest.mark.parametrize(("script", "retry", "requests", "error"), [case for case in CASES if case.values[2] in (4, 13)])
 async def test_what_is_retried_may_go_well_the_second_time(
     script: Callable[[], Script], retry: RetryClass, requests: int, error: type
 ) -> None:

@@ -73,6 +73,16 @@ def test_a_translation_is_created_after_its_space_and_only_its_instructions_chan
     settled(org)
 
 
+def test_a_plan_says_that_nobody_starts_a_run_and_how_to(org: Org) -> None:
+    org.write(translated())
+    start = f"{ONE_FR}: the service changes nothing of its result until somebody starts it: reconciler api POST "
+    assert f"{start}/orgs/{ORGANIZATION}/translations/ID/run" in org.plan().notes
+    applied(org, translated())
+    assert org.plan().notes == ()
+    org.write(translated(instructions="Keep all names."))
+    assert f"{start}/orgs/{ORGANIZATION}/translations/{org.id(ONE_FR)}/run" in org.plan().notes
+
+
 def test_nothing_is_sent_for_instructions_that_nobody_wrote(org: Org) -> None:
     applied(org, translated(instructions=None))
     org.call("PUT", f"{TRANSLATIONS}/{org.id(ONE_FR)}", {"instructions": {"object": "document", "nodes": []}})

@@ -98,9 +98,9 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         findings.append(
             Check(
                 "reach",
-                Level.PROBLEM,
+                Level.WARNING,
                 text,
-                "What cannot be read is not changed or deleted. Grant the owner of the token that permission.",
+                "What cannot be read is not changed or deleted; the rest is. Grant the owner of the token that permission.",
                 id="RC-not-permitted",
             )
         )

@@ -221,7 +221,8 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
     """The key of the member who owns the token: the named one, else the first of those who reach most, which is said; None without any."""
 
     def keys(objects: Iterable[Observed]) -> list[str]:
-        return [str(observed.values[key_is]) for observed in objects if (key_is := kinds[observed.kind].place.key_is)]
+        values = (observed.values.get(kinds[observed.kind].place.key_is or "") for observed in objects)
+        return [value for value in values if isinstance(value, str)]
 
     if named is not None:
         owner = next((key for key in keys(members(kinds, actual.objects)) if key.casefold() == named.casefold()), None)

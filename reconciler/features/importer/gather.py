@@ -269,6 +269,10 @@ class Gathered:
             key = self._key_from_value(item)
         else:
             key = taken.free([name] if name else self._names(item), kind.name)
+        if kind.place.key_is is not None and not isinstance(item.observed.values.get(kind.place.key_is), str):
+            # Nothing that the YAML could say would name it, and nothing is lost: it is left alone, as what nobody declares.
+            self._skip(item, f"the service shows no {kind.place.key_is} of it, which is its key in the YAML")
+            return
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
             self.unwritable = True
             twice = key is not None and key in taken

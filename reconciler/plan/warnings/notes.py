@@ -19,7 +19,7 @@ from reconciler.model.codec import comparable
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.variants import with_segment
-from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission, placeholders
 from reconciler.resource.conditions import claim_mistakes, mistake
 from reconciler.text.names import canonical
 
@@ -167,6 +167,17 @@ def unshown(drafts: Mapping[Address, Draft]) -> Iterator[str]:
             what = " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
             lost = f"the request replaces the whole {draft.kind.name}, and the service never shows its {what}"
             yield f"{draft.address}: {lost}: if it has them, they may be lost unless you write them"
+
+
+def unstarted(kinds: Kinds, steps: Iterable[Step], ids: Mapping[Address, str]) -> Iterator[str]:
+    """A sentence for each object of this run that the service processes only when somebody starts it."""
+    for address, step in {step.address: step for step in steps if step.verb in ("create", "update")}.items():
+        kind = kinds[step.kind]
+        if kind.work is not None and kind.work.start:
+            outer = {name: bare(ids[of]) for name in kinds.containers(kind.name) if (of := kinds.container(address, name)) in ids}
+            known = {**outer, "id": bare(ids[address]) if address in ids else "ID"}
+            path = kind.work.start.format_map({name: known.get(name, "ID") for name in placeholders(kind.work.start)})
+            yield f"{address}: the service changes nothing of its result until somebody starts it: reconciler api POST {path}"
 
 
 # -- permissions -------------------------------------------------------------------------------------------------------------------

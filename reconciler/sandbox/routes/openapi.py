@@ -69,8 +69,8 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
     with caller.store.write():
         spec = _find(caller, organizationId, specSlug)
         if spec is None:
-            if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", specSlug) or len(specSlug) > 100:
-                raise Fault(400, "slug: alphanumeric groups separated by single hyphens, lower case, 1 to 100 characters")
+            if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", specSlug) or len(specSlug) > 100:
+                raise Fault(400, "slug: alphanumeric groups separated by single hyphens, 1 to 100 characters")
             response.status_code = 201
             spec = _create(caller, organizationId, specSlug, body.source)
         else:

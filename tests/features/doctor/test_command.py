@@ -125,6 +125,13 @@ def test_what_is_said_about_payments_is_a_warning(cli: Cli) -> None:
     assert 'acme is blocked by the service: "the invoice": the service may refuse requests about it' in text(found, "payments")
 
 
+def test_one_list_that_may_not_be_read_is_a_warning(cli: Cli, served: str) -> None:
+    cli.write("rules.yaml", "- {fault: forbidden, operation: list_teams}\n")
+    cli("sandbox", "faults", "set", "rules.yaml", "--db", "served.db", code=0)
+    code, found = checks(cli)
+    assert (code, [pair for pair in bad(found) if pair[0] == "reach"]) == (0, [("reach", "warning")])
+
+
 # -- the project ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.features.importer.keys import TakenKeys, slug
+from reconciler.sandbox.seed import seed
 from tests.command_line import Cli, prepared
 from tests.features.importer.imported import everything, imported, written
 from tests.harness import Org
@@ -151,3 +152,18 @@ def test_what_is_inherited_is_written_as_it_is_and_not_in_a_comment(tmp_path: Pa
     assert text.count("defaultLevel: inherit") == 4, "a collection that is new inherits"
     assert text.count("mergeRules: none") == 2
     assert not [line for line in text.splitlines() if "inherit" in line and line.lstrip().startswith("#")]
+
+
+def test_members_without_an_e_mail_are_left_alone_and_said(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    people = [
+        {"organization": "org_acme", "id": "usr_ada", "email": "ada@acme.example", "role": "admin"},
+        {"organization": "org_acme", "id": "usr_app", "displayName": "An app", "role": "admin"},
+    ]
+    seed(tmp_path / "s.db", {"organizations": [{"id": "org_acme", "title": "Acme"}], "members": people})
+    cli("import", "p", "--org", "org_acme", "--sandbox", "s.db", code=0)
+    text = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "p").rglob("*.yaml"))
+    assert "the service shows no email of it" in text
+    assert "cannot be a key" not in text
+    cli("plan", "p", code=0)
+    cli("access", "p", "--people", code=0)

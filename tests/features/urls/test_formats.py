@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from reconciler.features.urls.model.redirects import GoneUrls, Redirect, RedirectFormat
-from reconciler.features.urls.redirects.formats import MARK, csv_text, is_cloudflare, is_ours, texts
+from reconciler.features.urls.redirects.formats import MARK, csv_text, existing_names, is_cloudflare, is_ours, texts
 from reconciler.features.urls.redirects.required import Wildcard, canonical, gone_test
 from reconciler.features.urls.redirects.table import TableProblem, redirects_of
 from reconciler.model import Source
@@ -120,7 +120,7 @@ def test_a_wildcard_replaces_its_group_and_comes_after_exact_ones(format: Redire
 
 def test_the_names_of_the_files() -> None:
     names = [file.name for format in RedirectFormat for file in texts("docs", format, HOSTILE_REDIRECTS)]
-    assert names == ["docs/_redirects", "docs.cloudflare.csv", "docs.nginx.conf", "docs.csv"]
+    assert names == ["docs/_redirects", "docs.cloudflare.csv", "docs.nginx.conf", "docs.csv", "docs.hosted.csv"]
 
 
 @given(seed=st.integers(0, 2**32))
@@ -190,3 +190,23 @@ def test_after_a_change_of_domain_the_file_of_the_site_is_for_the_new_host() -> 
 @pytest.mark.parametrize("url", ["https:///a", "https://ada@docs.example/a", "ftp://docs.example/a", "sha256:12ab"])
 def test_what_no_web_server_answers_has_no_spelling(url: str) -> None:
     assert canonical(url) is None
+
+
+def test_the_list_of_the_service_has_500_lines_a_file_and_no_line_it_cannot_have() -> None:
+    many = [Redirect(SITE, f"{ROOT}/old/{number:04}*", f"{ROOT}/new/{number:04}") for number in range(1_001)]
+    others = [
+        Redirect(SITE, f"{ROOT}/gone", None),
+        Redirect(SITE, f"{ROOT}/a?b=1", f"{ROOT}/c"),
+        Redirect(SITE, "https://other.example/a", ROOT),
+    ]
+    files = list(texts("docs", RedirectFormat.HOSTED, [*many, *others], host=urlsplit(ROOT).netloc))
+    assert [file.name for file in files] == ["docs.hosted.csv", "docs.hosted-2.csv", "docs.hosted-3.csv"]
+    rows = [list(csv.reader(file.text.splitlines())) for file in files]
+    assert [len(some) - 1 for some in rows] == [500, 500, 1]
+    assert {tuple(some[0]) for some in rows} == {("source", "destination", "intent")}
+    base = urlsplit(ROOT).path.rstrip("/")
+    assert rows[0][1] == [f"{base}/old/0000%2A", f"{ROOT}/new/0000", ""]
+    assert files[0].left_out.keys() == {redirect.source for redirect in others}
+    assert all(is_ours(RedirectFormat.HOSTED, file.text) for file in files)
+    assert not is_ours(RedirectFormat.HOSTED, csv_text(many))
+    assert [format for format, _ in existing_names("docs", [file.name for file in files])] == [RedirectFormat.HOSTED] * 3

@@ -53,7 +53,7 @@ def test_the_keys(tmp_path: Path) -> None:
     settings = url_settings(loaded(tmp_path / "p", urls).desired)
     assert settings is not None
     assert [(str(site), files.folder, files.name, files.formats) for site, files in settings.sites.items()] == [
-        ("acme/site/docs", "web/redirects", "docs", tuple(RedirectFormat))
+        ("acme/site/docs", "web/redirects", "docs", tuple(map(RedirectFormat, ALL["redirects"])))
     ]
     assert [(gone.pattern, gone.reason) for gone in settings.gone] == [("/v1/**", "no longer supported")]
 

@@ -5,6 +5,7 @@ r"""The redirects of a site as the files of web servers. Pure.
     csv          docs.csv                 from,to,301,reconciler                                 from,,410,reconciler
     netlify      docs/_redirects          /docs/a https://host/docs/b 301                        a comment: it has no status for them
     cloudflare   docs.cloudflare.csv      host/docs/a,https://host/docs/b,301,TRUE,FALSE,…       left out, likewise
+    hosted       docs.hosted.csv          /docs/a,https://host/docs/b,                           left out, likewise
     nginx        docs.nginx.conf          location = "/docs/a" { return 301 "https://host/…"; }  location = "/docs/a" { return 410; }
 
 Paths are hostile: they come from titles that anybody may write. Everything but letters, digits and a few signs is percent-encoded; in
@@ -38,6 +39,7 @@ NAMES: Final = {
     RedirectFormat.NETLIFY: "{site}/_redirects",
     RedirectFormat.CLOUDFLARE: "{site}.cloudflare.csv",
     RedirectFormat.NGINX: "{site}.nginx.conf",
+    RedirectFormat.HOSTED: "{site}.hosted.csv",
 }
 NETLIFY_MOST: Final = 10_000
 SLASHES_MOST: Final = 16  # of Cloudflare, in the source of a redirect with subpaths
@@ -64,6 +66,8 @@ def texts(
             yield RedirectText(name, csv_text(redirects), {})
         case RedirectFormat.CLOUDFLARE:
             yield _cloudflare(name, redirects, wildcards)
+        case RedirectFormat.HOSTED:
+            yield from _hosted(name, host, redirects)
         case RedirectFormat.NETLIFY:
             yield _netlify(name, host, redirects, wildcards)
         case RedirectFormat.NGINX:
@@ -80,8 +84,10 @@ def existing_names(site: str, names: Iterable[str]) -> Iterator[tuple[RedirectFo
     """The names among these that a file of a site may have, whatever formats it has now."""
     whole = {NAMES[format].format(site=site): format for format in RedirectFormat}
     of_host = re.compile(re.escape(site) + r"/[a-z0-9._-]*\.nginx\.conf", re.ASCII)
+    further = re.compile(re.escape(site) + r"\.hosted-[0-9]+\.csv", re.ASCII)
     for name in names:
         format = whole.get(name) or (RedirectFormat.NGINX if of_host.fullmatch(name) else None)
+        format = format or (RedirectFormat.HOSTED if further.fullmatch(name) else None)
         if format is not None:
             yield format, name
 
@@ -93,8 +99,15 @@ def is_ours(format: RedirectFormat, text: str) -> bool:
             return text.removeprefix("\ufeff").partition("\n")[0].rstrip("\r") == ",".join(COLUMNS)
         case RedirectFormat.CLOUDFLARE:
             return is_cloudflare(text)
+        case RedirectFormat.HOSTED:
+            return text.partition("\n")[0].rstrip("\r") == ",".join(HOSTED_COLUMNS)
         case _:
             return text.startswith(MARK)
+
+
+def emptied(format: RedirectFormat) -> str:
+    """The text of a file that has no redirect any more."""
+    return csv_rows([HOSTED_COLUMNS]) if format is RedirectFormat.HOSTED else MARK
 
 
 def _by_host(redirects: Iterable[Redirect]) -> dict[str, list[Redirect]]:
@@ -164,6 +177,32 @@ def is_cloudflare(text: str) -> bool:
         return False
     ours = ({"FALSE"}, {"TRUE"})
     return all(len(row) == 7 and row[2:5] == ["301", "TRUE", "FALSE"] and set(row[5:]) in ours and "://" in row[1] for row in rows)
+
+
+# -- the list of the service itself ----------------------------------------------------------------------------------------------------
+
+HOSTED_COLUMNS: Final = ("source", "destination", "intent")
+HOSTED_MOST: Final = 500  # lines of one file; the service refuses a longer one
+OTHER_HOST: Final = "the service redirects on the host of the site alone"
+
+
+def _hosted(name: str, host: str, redirects: Sequence[Redirect]) -> Iterator[RedirectText]:
+    """Files for the import of the service, 500 redirects each. Each redirect has its own line: a `*` may only be the end of a source, and
+    nobody says what becomes of the rest. The intent is left to the service."""
+    hosts = _by_host(redirects)
+    main = host or min(hosts, key=lambda of: (-len(hosts[of]), of), default="")
+    rows, left_out = [], {}
+    for redirect in redirects:
+        if redirect.target is None or "?" in redirect.source or urlsplit(redirect.source).netloc != main:
+            gone, query = redirect.target is None, "?" in redirect.source
+            left_out[redirect.source] = NO_GONE if gone else NO_QUERY if query else OTHER_HOST
+        else:
+            rows.append([quoted_path(urlsplit(redirect.source).path, NETLIFY_SAFE) or "/", redirect.target, ""])
+    rows.sort()
+    for number in range(max(1, -(-len(rows) // HOSTED_MOST))):
+        own = name if number == 0 else name.removesuffix(".csv") + f"-{number + 1}.csv"
+        some = rows[number * HOSTED_MOST : (number + 1) * HOSTED_MOST]
+        yield RedirectText(own, csv_rows([HOSTED_COLUMNS, *some]), left_out if number == 0 else {})
 
 
 # -- Netlify -----------------------------------------------------------------------------------------------------------------------------

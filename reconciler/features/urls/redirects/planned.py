@@ -29,7 +29,7 @@ from reconciler.features.urls.model.redirects import (
     UrlSettings,
     url_settings,
 )
-from reconciler.features.urls.redirects.formats import MARK, NAMES, existing_names, texts
+from reconciler.features.urls.redirects.formats import NAMES, emptied, existing_names, texts
 from reconciler.features.urls.redirects.required import (
     ANY,
     NARROWED,
@@ -45,6 +45,7 @@ from reconciler.features.urls.redirects.required import (
     recorded_url,
     redirection,
 )
+from reconciler.features.urls.redirects.serviced import without_case
 from reconciler.model import DeadUrls, Desired, Plan
 from reconciler.text.urls import containing
 
@@ -68,7 +69,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     before, then = plan.feature(URLS).answering_before or AnsweringUrls(), after or plan.feature(URLS).answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
-    result = _redirection(settings, plan, recorded.moves, former, then, roots)
+    result = without_case(settings.service, _redirection(settings, plan, recorded.moves, former, then, roots), then)
     dead, ended = _named(settings.earlier, result, recorded.moves, former, before, then)
     shown = desired.dead_urls is not DeadUrls.IGNORE
     named, past = (
@@ -290,5 +291,5 @@ def _files(
     names = [path.removeprefix(f"{site.folder}/") for path in existing]
     for format, name in existing_names(site.name, names):
         path = f"{site.folder}/{name}"
-        if path not in written and format in site.formats and existing[path] != MARK:
-            yield RedirectFile(path, format, _table(site), MARK)
+        if path not in written and format in site.formats and existing[path] != emptied(format):
+            yield RedirectFile(path, format, _table(site), emptied(format))
