@@ -57,4 +57,6 @@ def _options(key: Key) -> str:
 def _default(key: Key) -> str:
     if key.default is None:
         return "required" if key.required else ""
+    if isinstance(key.default, bool):
+        return f"`{str(key.default).lower()}`"
     return f"{key.default:g}" if isinstance(key.default, int | float) else f"`{key.default}`"

@@ -24,12 +24,9 @@ from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
 from reconciler.model import OPEN_WORK, DeadUrls, Guards, Severity
 
-# -- names -----------------------------------------------------------------------------------------------------------------------------
-
 PROJECT_FILE: Final = "reconciler.yaml"
 NO_PROJECT: Final = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 IGNORED: Final = "x-"  # top keys with this prefix may contain anchors
-
 REMOVED_ACTIONS: Final = ("forget", "delete", "delete-all")
 ADOPT: Final = ("auto", "never")
 CREATE_STRATEGIES: Final = ("snapshot", "marker")
@@ -364,11 +361,8 @@ GONE: Final = (
 
 URLS_OF_SERVICE: Final = (
     Key("redirects", "Whether the service itself redirects what is published and moves.", form="flag", default=False),
-    Key(
-        "case", "Whether case matters in published URLs: sensitive, or insensitive.", form="choice",
-        options=("sensitive", "insensitive"), default="sensitive",
-    ),
-)  # fmt: skip
+    Key("case", "Whether case matters in published URLs.", form="choice", options=("sensitive", "insensitive"), default="sensitive"),
+)
 
 URLS: Final = Key(
     "urls",

@@ -15,7 +15,8 @@ import yaml
 from reconciler import exits
 from reconciler.model import Action, BrokenUrl, Plan
 from reconciler.run import applying, opened
-from reconciler.run.stages import Planned, make
+from reconciler.run.planning import make
+from reconciler.run.stages import Planned
 from tests.command_line import Cli
 from tests.features.rehearsal.test_rehearse import Tree, _tree, _write_with
 from tests.organizations import pair, project, with_readers

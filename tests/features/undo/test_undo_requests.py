@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.run.operation import Operation
-from reconciler.run.stages import Planned, PlanSource, make
+from reconciler.run.planning import make
+from reconciler.run.stages import Planned, PlanSource
 from tests.command_line import Cli, retitled
 from tests.harness import Org, kinds
 

@@ -17,7 +17,8 @@ from reconciler.features.urls.model.pages import PageChange, UrlReason
 from reconciler.features.urls.model.planned import URLS
 from reconciler.model import StepStatus
 from reconciler.run.operation import EVERYTHING, Operation
-from reconciler.run.stages import Planned, PlanSource, make
+from reconciler.run.planning import make
+from reconciler.run.stages import Planned, PlanSource
 from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.features.urls.worlds import admitted, reorganized, roots, seed_of, served, world
 from tests.harness import Org, kinds
