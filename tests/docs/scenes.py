@@ -186,7 +186,8 @@ URLS: Final = (
 )
 SECTIONS: Final = (
     "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "release", "access", "graph", "import", "adopt",
-    "history", "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
+    "history", "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api",
+    "sandbox",
 )  # fmt: skip
 
 SCENES: Final[Mapping[str, Scene]] = {

@@ -23,9 +23,9 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Step, StepStatus
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from reconciler.run.operation import EVERYTHING, Operation
+from reconciler.run.planning import make
 from reconciler.run.saved.approval import ApprovedPlan, approve
 from reconciler.run.saved.plan_file import read
-from reconciler.run.planning import make
 from reconciler.run.stages import Planned, PlanSource, narrow
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
