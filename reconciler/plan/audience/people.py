@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final
 
 from reconciler.model import Actual, Observed
@@ -112,10 +111,10 @@ class PersonalAccess:
         access = _by_levels(self.audiences, *self._as_member(person), key)
         ruled = access.level if access is not None else NOTHING
         if key[0] not in listed:
-            seen = [self.of(person, inner).most for inner in self._leaving.get(key, ())]
-            # What showed it before a plan may leave it to others afterwards: what was given there remains.
-            most = max([ruled, *seen, *([self._answered.of(person, key).most] if self.audiences is not self.first else [])])
-            return PersonalLevel(ruled, max(ruled, most), doubt=UNLISTED if ruled < 0 <= most else "", access=access)
+            if all(self.first.find(at) is None or at in self._ungranted(person) for at in self._way(self.audiences, key)):
+                return PersonalLevel(ruled, ruled, access=access)
+            asked = UNLISTED if person.key in self.actual.personal else self.actual.personal_failures.get(person.key, GRANTED)
+            return PersonalLevel(min(ruled, 0), EVERYTHING, doubt=asked if ruled < 0 else "", access=access)
         levels = self.actual.personal.get(person.key, {}).get(key[0])
         if self.first.find(key) is not None and levels is None:
             doubt = self.actual.personal_failures.get(person.key, GRANTED)
@@ -159,20 +158,6 @@ class PersonalAccess:
             )
             self._without[person.key] = frozenset(at for key in unseen for at in self._way(self.first, key))
         return self._without[person.key]
-
-    @cached_property
-    def _answered(self) -> PersonalAccess:
-        return PersonalAccess(self.kinds, self.first, self.first, self.actual)
-
-    @cached_property
-    def _leaving(self) -> Mapping[Key, Sequence[Key]]:
-        """By object, what is part of it and leaves it to that who may do what: what somebody was given there shows in these."""
-        leaving: dict[Key, list[Key]] = defaultdict(list)
-        for name in sorted({reading.kind for kind in self.kinds.values() for reading in kind.personal}):
-            for id in self.audiences.objects.get(name, {}) if self.kinds[name].audience is not None else ():
-                for at in self._way(self.audiences, (name, id))[1:]:
-                    leaving[at].append((name, id))
-        return leaving
 
     def granted(self) -> Iterator[tuple[Key, Observed, int]]:
         """What the service says and the levels of objects do not, in the world of the answers: an object, a person, and their level."""
@@ -230,12 +215,17 @@ def newly(kinds: Kinds, actual: Actual, before: Audiences, after: Audiences) -> 
         for person in people:
             alike = then.alike(person, key)
             if alike not in gains:
-                gains[alike] = role_of(kinds, person) in roles and then.of(person, key).most > now.of(person, key).most
+                gains[alike] = role_of(kinds, person) in roles and _is_more(now.of(person, key), then.of(person, key))
             if gains[alike]:
                 able.append(name_of(kinds, person))
         return some(sorted(able))
 
     return named
+
+
+def _is_more(before: PersonalLevel, after: PersonalLevel) -> bool:
+    """Whether somebody may do more, or can for sure what they perhaps could before."""
+    return after.most > before.most or after.least > before.least
 
 
 def some(names: Sequence[str]) -> str:
