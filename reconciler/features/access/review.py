@@ -257,7 +257,7 @@ class _Reviewing:
             if verdict.sees is not Sees.NO:
                 says = str(reader) if reader.person is None else reader.says
                 line = self._line(look, key, says, verdict.access, verdict.doubt, reader.link)
-                yield replace(line, person=reader.sort is ReaderSort.MEMBER)
+                yield replace(line, person=reader.sort is ReaderSort.MEMBER, perhaps=LEVELS[verdict.most] if verdict.most > 0 else "")
 
     def examples(self, look: AskedWorld, key: Key) -> Iterator[ReaderLine]:
         """One reader of each sort, whether they can read an object or not; and the classes that none of these is an example of."""
@@ -265,7 +265,8 @@ class _Reviewing:
             verdict = look.verdict(reader, key)
             line = self._line(look, key, reader.says, verdict.access, verdict.doubt, reader.link)
             level = line.level if verdict.sees is not Sees.NO else NONE
-            yield replace(line, level=level, person=reader.sort is ReaderSort.MEMBER)
+            perhaps = LEVELS[verdict.most] if verdict.most > 0 else ""
+            yield replace(line, level=level, person=reader.sort is ReaderSort.MEMBER, perhaps=perhaps)
         for access in sorted(look.audiences.of(key), key=order):
             if access.conditions and not self.readers:
                 yield replace(self._of_access(look, key, access, access), unnamed=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Final
@@ -61,11 +61,12 @@ AMONG: Final[Mapping[str, Mapping[ReaderSort, Sees]]] = {
 @dataclass(frozen=True)
 class ReaderVerdict:
     """Whether a reader sees an object. `access`: the class of readers by which they see it; None where they belong to none. `doubt`: why it
-    cannot be decided, "" where it can."""
+    cannot be decided, "" where it can. `most`: what they may be able to do more, as an index of levels; -1 where that is known."""
 
     sees: Sees
     access: Access | None = None
     doubt: str = ""
+    most: int = -1
 
 
 NOBODY: Final = ReaderVerdict(Sees.NO)
@@ -139,7 +140,9 @@ class AskedWorld:
             level = self.personal.of(person, at)
             if level.least >= 0:
                 given = Access(ADMINS if level.access is None and not level.granted else GIVEN, level.least)
-                verdict = best([verdict, ReaderVerdict(Sees.YES, given if level.granted or level.access is None else level.access)])
+                if level.access is not None and not level.granted:
+                    given = replace(level.access, level=level.least)
+                verdict = best([verdict, ReaderVerdict(Sees.YES, given, most=level.most if level.most > level.least else -1)])
             elif level.most >= 0:
                 verdict = best([verdict, ReaderVerdict(Sees.UNDECIDED, None, level.doubt)])
         return ReaderVerdict(Sees.UNDECIDED, None, UNREAD) if verdict.sees is Sees.NO and key in self.unread_ways else verdict

@@ -298,3 +298,33 @@ def test_a_document_has_everybody_by_name_where_people_are_read_and_python_has_t
     with reconciler.open(acme.root) as opened:
         assert {row["address"]: row for row in opened.access(people=True).as_document()["people"]} == named
         assert "people" not in opened.access().as_document()
+
+
+def test_of_whoever_was_not_read_only_what_is_certain_is_said_and_what_may_be_more(acme: Cli) -> None:
+    """Their role gives them more than the service may: what single people were given counts before the level, also where it is less."""
+    commenting = project()
+    node(commenting, "open")["defaultLevel"] = "comment"
+    write(acme, commenting)
+    acme("apply", "--yes", "--allow-exposure", "**", code=0)
+    rule = '{"fault": "forbidden", "ids": "usr_linus", "operation": "GET */spaces"}'
+    acme("sandbox", "faults", "set", "--db", "s.db", "--rule", rule, code=0)
+    for words in (("--as", "member=linus@acme.example"), ("--who", "acme/space/open")):
+        (row,) = (row for row in acme.json("access", *words)["objects"] if row["address"] == "acme/space/open")
+        (line,) = (line for line in row["after"] if line["reader"] == "linus@acme.example")
+        assert (line["level"], line["perhaps"]) == ("read", "admin"), words
+
+
+@pytest.mark.parametrize("level", [None, "comment"])
+def test_what_was_given_on_a_collection_that_no_space_inherits_from_is_never_no(cli: Cli, level: str | None) -> None:
+    grants = [{"member": "usr_vera", "role": "read"}]
+    seed = {**SEED, "collections": [{**ORG, "id": "col_people", "title": "People", "defaultLevel": level, "grants": grants}], "spaces": []}
+    cli.write("seed.yaml", yaml.safe_dump(seed))
+    cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=0)
+    bare = project(access=demand({"member": "vera@acme.example"}, "acme/collection/people"))
+    bare["organizations"]["acme"]["content"] = [{"collection": "people", "id": "col_people", "title": "People"}]
+    bare["organizations"]["acme"]["teams"] = {}
+    write(cli, bare)
+    assert cli("plan").exit_code == exits.REFUSED
+    (row,) = cli.json("access", "--who", "acme/collection/people")["objects"]
+    (vera,) = (line for line in row["before"] if line["reader"] == "vera@acme.example")
+    assert (vera["level"], vera["perhaps"], vera["doubt"][:20]) == (("read", "admin", "") if level else ("", "", "the service does not"))
