@@ -328,3 +328,11 @@ def test_what_was_given_on_a_collection_that_no_space_inherits_from_is_never_no(
     (row,) = cli.json("access", "--who", "acme/collection/people")["objects"]
     (vera,) = (line for line in row["before"] if line["reader"] == "vera@acme.example")
     assert (vera["level"], vera["perhaps"], vera["doubt"][:20]) == (("read", "admin", "") if level else ("", "", "the service does not"))
+
+
+def test_what_an_import_keeps_of_people_is_left_to_plan_by_the_tests_without_a_service(acme: Cli) -> None:
+    words = ("--people", "--access-tests", "--sandbox", "s.db", "--state", "sqlite:///new.db", "--create-state")
+    acme("import", "new", "--org", "org_acme", *words, code=0)
+    said = acme("test", "new", "--parallel", "1", code=0).stdout
+    assert "left to plan: vera@acme.example cannot read acme/space/salaries, and must see it, by what the files say" in said
+    assert acme("plan", "new", "--sandbox", "s.db", "--state", "sqlite:///new.db").exit_code == exits.DONE
