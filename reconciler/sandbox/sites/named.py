@@ -48,6 +48,13 @@ def _read(store: Store, organization: Object, asked: AskedReader) -> Iterator[tu
                 yield kind, data["id"]
 
 
+def people_in(store: Store, organization: str, team: str | None = None) -> dict[str, str]:
+    """The e-mails of the members of an organization, or of those in a team, by id."""
+    members = {member["id"]: str(member["email"]) for member in store.select("member", organization=organization)}
+    inside = members if team is None else (store.find("team", team) or {"_members": ()})["_members"]
+    return {id: members[id] for id in inside if id in members}
+
+
 def key_of(store: Store, link: str) -> str | None:
     """The key of a share link; None if it does not exist."""
     data = store.find("share-link", link)

@@ -319,8 +319,12 @@ class _Gathering:
             given = own or own_seed(project)
         except ConfigError:
             return frozenset()  # reported with the seed
-        rows = given.document.get("members") if given is not None else None
-        return frozenset(str(row.get("email")).lower() for row in (rows if isinstance(rows, list) else ()) if isinstance(row, Mapping))
+        emails: set[str] = set()
+        for kind in self.kinds.values():
+            rows = given.document.get(kind.seeds) if given is not None and kind.undeclared and kind.seeds else None
+            listed = [row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, Mapping)]
+            emails |= {str(row.get(str(kind.place.key_is))).lower() for row in listed}
+        return frozenset(emails)
 
     # -- the rules of the project, as tests --------------------------------------------------------------------------------------------
 

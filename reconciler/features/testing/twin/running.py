@@ -348,15 +348,13 @@ class RunningTwin:
 
     def _people(self, reader: NamedReader) -> Mapping[str, str]:
         """The e-mails of the people on the twin that a reader stands for, by id."""
-        assert reader.person is not None
-        members = {item["id"]: str(item["email"]).lower() for item in self.sandbox.select("member", organization=self._root(reader.person))}
-        if reader.sort is ReaderSort.MEMBER:
-            return {id: email for id, email in members.items() if email == reader.person.key.lower()}
-        team = self.sandbox.find("team", bare(self.ids.get(reader.person, "")))
-        return {id: members[id] for id in (team["_members"] if team is not None else ()) if id in members}
+        from reconciler.sandbox.sites.named import people_in
 
-    def _root(self, address: Address) -> str:
-        return self.ids.get(address.root, "")
+        assert reader.person is not None
+        home, team = self.ids.get(reader.person.root, ""), bare(self.ids.get(reader.person, ""))
+        people = people_in(self.sandbox, home, team if reader.sort is ReaderSort.TEAM else None)
+        named = {id: email.lower() for id, email in people.items()}
+        return named if reader.sort is ReaderSort.TEAM else {id: email for id, email in named.items() if email == reader.person.key.lower()}
 
     def _reader(self, reader: NamedReader, *, informed: bool) -> Any:
         """A reader as the sandbox knows them."""
