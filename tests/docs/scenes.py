@@ -185,8 +185,9 @@ URLS: Final = (
     "reconciler apply examples/urls/reorganized.yaml --sandbox .reconciler/urls.db --yes"
 )
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "release", "access", "graph", "import", "adopt", "history",
-    "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
+    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt",
+    "history", "release", "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema",
+    "api", "sandbox",
 )  # fmt: skip
 
 SCENES: Final[Mapping[str, Scene]] = {

@@ -135,7 +135,7 @@ class _Release:
         """A text with the new version in the place of the old one; behind it, where it does not name a version."""
         for old in self.names:
             head, found, tail = text.rpartition(old)
-            if found and any(map(str.isdigit, old)):  # a word such as `guides` is no version
+            if found and any(map(str.isdigit, old)):  # not a word such as `guides`
                 return f"{head}{self.operation.key}{tail}"
         return f"{text}{between}{self.operation.key}"
 
