@@ -220,7 +220,9 @@ class BlockedData(t.ReasonData):
 
 class HeldChangeData(t.Record):
     address: t.AddressText
-    actions: Annotated[t.Items[t.Text], t.doc("What would happen to it; empty where only more readers would see it.")]
+    actions: Annotated[
+        t.Items[Annotated[str, t.OneOf(Action)]], t.doc("What would happen to it; empty where only more readers would see it.")
+    ]
     refused: Annotated[bool, t.doc("Whether a guard refuses it; false where it only requires what is refused, or is required by it.")]
     id: t.CauseId
 

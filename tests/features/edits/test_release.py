@@ -79,7 +79,7 @@ def test_what_is_released_is_a_copy_of_the_newest_or_of_the_named_version(cli: C
         (("--name", "v2", "--keep", "1"), "is the default, and keep 1 would remove it"),
     ],
 )
-def test_a_release_that_cannot_be_written_says_why_and_changes_nothing(cli: Cli, words: tuple[str, ...], says: str) -> None:
+def test_what_cannot_be_released_says_why_and_changes_nothing(cli: Cli, words: tuple[str, ...], says: str) -> None:
     before = (cli.root / "p/reconciler.yaml").read_text()
     assert says in cli("release", SECTION, *words, "--project", "p", code=exits.WRONG).stderr
     assert (cli.root / "p/reconciler.yaml").read_text() == before
