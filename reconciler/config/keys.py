@@ -362,6 +362,14 @@ GONE: Final = (
     Key("reason", "Why nothing answers there any more; the plan shows it.", form="text", required=True),
 )
 
+URLS_OF_SERVICE: Final = (
+    Key("redirects", "Whether the service itself redirects what is published and moves.", form="flag", default=False),
+    Key(
+        "case", "Whether case matters in published URLs: sensitive, or insensitive.", form="choice",
+        options=("sensitive", "insensitive"), default="sensitive",
+    ),
+)  # fmt: skip
+
 URLS: Final = Key(
     "urls",
     "What happens to the URLs of published pages that move or end.",
@@ -377,6 +385,10 @@ URLS: Final = Key(
         Key(
             "to", "The folder of these files, below the project.", form="text", default="redirects", check=_folder,
             role="content",
+        ),
+        Key(
+            "service", "What the service does with published URLs by itself.", form="map", keys=URLS_OF_SERVICE, role="rule",
+            example="redirects: true", more="See [What the service redirects](../urls.md#what-the-service-redirects).",
         ),
         Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE, role="rule"),
         Key(

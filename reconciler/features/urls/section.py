@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.keys import GONE, URLS
+from reconciler.config.keys import GONE, URLS, URLS_OF_SERVICE
 from reconciler.config.schemas.forms import EXPRESSION, Schema, described_map
 from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.config.settings import KeyReader
@@ -25,6 +25,7 @@ from reconciler.features.urls.model.redirects import (
     GoneUrls,
     Redirect,
     RedirectFormat,
+    ServiceUrls,
     SiteRedirects,
     UrlSettings,
     url_settings,
@@ -57,6 +58,7 @@ def read_urls(reading: SectionReading, desired: Desired) -> Desired:
     usual = _formats(keys.entries.get("redirects"), "urls.redirects", problems)
     chosen = dict.fromkeys(sites, usual) | _of_sites(keys.entries.get("sites"), sites, problems)
     files = {site: SiteRedirects(formats, folder, sites[site]) for site, formats in chosen.items() if formats}
+    service = _service(keys.entries.get("service"), problems)
     gone = tuple(_gone(keys.entries.get("gone"), problems))
     at = (keys.entries.get("to") or keys.entries.get("redirects") or entry).node.at
     former: dict[Address, SiteRedirects] = {}
@@ -66,7 +68,7 @@ def read_urls(reading: SectionReading, desired: Desired) -> Desired:
         texts = dict(_texts(root, {**files, **former}, at, problems))
     silent = frozenset(site for site, formats in chosen.items() if not formats)
     earlier = tuple(_earlier({**files, **former}, texts, problems))
-    return with_settings(desired, UrlSettings(files, former, usual, folder, silent, gone, earlier, texts))
+    return with_settings(desired, UrlSettings(files, former, usual, folder, silent, gone, earlier, texts, service))
 
 
 def _former(kinds: Kinds, sites: Mapping[Address, str], folder: Path, usual: SiteRedirects) -> Iterator[tuple[Address, SiteRedirects]]:
@@ -137,6 +139,14 @@ def _of_sites(entry: MapEntry | None, sites: Mapping[Address, str], problems: Pr
         else:
             problems.absent(inner.at, f'no site "{key}"{did_you_mean(key, by_name)}', id="RC-unknown-reference")
     return chosen
+
+
+def _service(entry: MapEntry | None, problems: Problems) -> ServiceUrls:
+    """What the service does by itself."""
+    reader = KeyReader.of("urls.service", entry, problems, example="redirects: true")
+    values = reader.values(URLS_OF_SERVICE)
+    reader.rest()
+    return ServiceUrls(values["redirects"] is True, values["case"] == "insensitive")
 
 
 def _gone(entry: MapEntry | None, problems: Problems) -> Iterator[GoneUrls]:
@@ -221,7 +231,7 @@ def judged_urls(kinds: Kinds, own: Desired, other: Desired) -> Desired:
     """The redirects of the files, and those of the sites that have some in the other commit; `gone` is that of the other commit."""
     ours, theirs = url_settings(own), url_settings(other)
     if theirs is None:
-        return with_settings(own, replace(ours, gone=())) if ours is not None else own
+        return with_settings(own, replace(ours, gone=(), service=ServiceUrls())) if ours is not None else own
     urls = ours or UrlSettings()
     left = {site: files for site, files in theirs.sites.items() if site in own.resources and site not in urls.sites}
     texts = {path: text for path, text in theirs.texts.items() if any(path.startswith(f"{files.folder}/") for files in left.values())}
@@ -232,6 +242,7 @@ def judged_urls(kinds: Kinds, own: Desired, other: Desired) -> Desired:
         folder=urls.folder or theirs.folder,
         silent=urls.silent - left.keys(),
         gone=theirs.gone,
+        service=theirs.service,
         earlier=(*urls.earlier, *(redirect for redirect in theirs.earlier if redirect.site in left)),
         texts={**texts, **urls.texts},
     )
@@ -245,6 +256,7 @@ def url_schemas(kinds: Kinds) -> Mapping[str, Schema]:
     return {
         "redirects": formats,
         "gone": {"type": "array", "items": described_map(GONE, {"url": {"anyOf": [url, EXPRESSION]}})},
+        "service": described_map(URLS_OF_SERVICE, {}),
         "sites": {"type": "object", "additionalProperties": formats},
     }
 

@@ -14,6 +14,7 @@ from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_sp
 from reconciler.features.urls.read.ledger import read_answering
 from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
 from reconciler.features.urls.redirects.planned import between, with_redirects
+from reconciler.features.urls.redirects.serviced import with_moved
 from reconciler.features.urls.tables import kept
 from reconciler.model import Desired, Plan, State
 from reconciler.model.features import FeatureKey
@@ -87,7 +88,8 @@ def _paged(planned: Planned) -> Planned:
 
 
 def _redirected(planned: Planned) -> Planned:
-    return replace(planned, plan=with_redirects(planned.desired, planned.plan, planned.feature(RECORDED)))
+    settings, plan = url_settings(planned.desired), with_redirects(planned.desired, planned.plan, planned.feature(RECORDED))
+    return replace(planned, plan=with_moved(settings.service, plan, planned.kinds.publishers) if settings is not None else plan)
 
 
 def of_files(files: FilesCompared, plan: Plan) -> tuple[Plan, Sequence[str]]:

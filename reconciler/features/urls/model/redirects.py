@@ -89,12 +89,22 @@ class SiteRedirects:
 
 
 @dataclass(frozen=True)
+class ServiceUrls:
+    """`urls: {service: …}`: `redirects`: whether the service redirects what is published in a site and moves. `caseless`: whether published
+    URLs that differ only in case are one."""
+
+    redirects: bool = False
+    caseless: bool = False
+
+
+@dataclass(frozen=True)
 class UrlSettings:
     """`urls:` of a project.
 
     `sites`: the files of each declared site; none where `redirects` is not written. `former`: those of what was a site once: nothing but
     its table says so. `formats`, `folder`: of the files of any other site. `silent`: the declared sites without files. `gone`: in their
-    order. `earlier`: the redirects that the files have. `texts`: these files as they are, by their path below the project.
+    order. `earlier`: the redirects that the files have. `texts`: these files as they are, by their path below the project. `service`: what
+    the service does by itself.
     """
 
     sites: Mapping[Address, SiteRedirects] = field(default_factory=dict)
@@ -105,13 +115,18 @@ class UrlSettings:
     gone: tuple[GoneUrls, ...] = ()
     earlier: tuple[Redirect, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    service: ServiceUrls = ServiceUrls()
 
 
 def _digested(settings: UrlSettings | None) -> Mapping[str, Any]:
     if settings is None:
         return {}
     sites = {str(site): [*files.formats, files.folder, files.name] for site, files in settings.sites.items()}
-    return {"urls": {"sites": sites, "gone": [gone.pattern for gone in settings.gone]}}
+    return {"urls": {"sites": sites, "gone": [gone.pattern for gone in settings.gone], **_service(settings.service)}}
+
+
+def _service(service: ServiceUrls) -> Mapping[str, Any]:
+    return {"service": [service.redirects, service.caseless]} if service != ServiceUrls() else {}
 
 
 def _usual(settings: UrlSettings | None) -> DeadUrls | None:

@@ -45,6 +45,7 @@ from reconciler.features.urls.redirects.required import (
     recorded_url,
     redirection,
 )
+from reconciler.features.urls.redirects.serviced import without_case
 from reconciler.model import DeadUrls, Desired, Plan
 from reconciler.text.urls import containing
 
@@ -68,7 +69,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     before, then = plan.feature(URLS).answering_before or AnsweringUrls(), after or plan.feature(URLS).answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
-    result = _redirection(settings, plan, recorded.moves, former, then, roots)
+    result = without_case(settings.service, _redirection(settings, plan, recorded.moves, former, then, roots), then)
     dead, ended = _named(settings.earlier, result, recorded.moves, former, before, then)
     shown = desired.dead_urls is not DeadUrls.IGNORE
     named, past = (
