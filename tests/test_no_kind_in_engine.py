@@ -29,7 +29,8 @@ SAME_WORD_OTHER_MEANING = {
     "features/mcp/prompts.py": {"site", "space"},  # arguments of prompts, in the words of people
     "features/mcp/tools.py": {"site"},  # an argument of urls, and a word of a sentence
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/keys.py": {"member", "site", "sites"},  # service.member, health.search.site, urls.sites: keys of the project file
+    "config/keys.py": {"member", "site"},  # service.member, health.search.site: keys of the project file
+    "config/url_keys.py": {"sites"},  # urls.sites: a key of the project file
     "features/urls/section.py": {"sites"},  # what urls.sites says
     "features/urls/model/redirects.py": {"sites"},  # the same key
     "features/urls/report/section.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it

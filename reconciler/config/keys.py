@@ -22,6 +22,7 @@ from reconciler.address import is_key
 from reconciler.config.key import Key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
+from reconciler.config.url_keys import URLS
 from reconciler.model import OPEN_WORK, DeadUrls, Guards, Severity
 
 PROJECT_FILE: Final = "reconciler.yaml"
@@ -116,16 +117,6 @@ def _policy_id(text: str) -> Mistake | None:
     if is_key(text):
         return None
     return Mistake("RC-policy-id", f"the id of a policy is {shown(text)}; only letters, digits and . _ @ + - are allowed")
-
-
-def _folder(text: str) -> Mistake | None:
-    # A pull request writes this text, and apply writes the files.
-    parts = text.rstrip("/").split("/")
-    if not text.startswith(("/", "~")) and "\\" not in text and text.isprintable() and not any(part[:1] in ("", ".") for part in parts):
-        return None
-    return Mistake(
-        "RC-file-path", f"urls.to is {shown(text)}; it must be a folder below the project, with / and without parts that begin with a dot"
-    )
 
 
 # -- the project file --------------------------------------------------------------------------------------------------------------------
@@ -348,49 +339,6 @@ MOVED: Final = (
     ),
     Key("to", form="text", required=True, more="The present address.", names="address"),
 )
-
-GONE: Final = (
-    Key(
-        "url",
-        "A path below the site's URL (/v1/**), or a whole URL; * stands for a segment, ** for any number.",
-        form="text",
-        required=True,
-    ),
-    Key("reason", "Why nothing answers there any more; the plan shows it.", form="text", required=True),
-)
-
-URLS_OF_SERVICE: Final = (
-    Key("redirects", "Whether the service itself redirects what is published and moves.", form="flag", default=False),
-    Key("case", "Whether case matters in published URLs.", form="choice", options=("sensitive", "insensitive"), default="sensitive"),
-)
-
-URLS: Final = Key(
-    "urls",
-    "What happens to the URLs of published pages that move or end.",
-    form="map",
-    feature="urls",
-    example="redirects: [nginx]",
-    more="See [URLs](../urls.md).",
-    keys=(
-        Key(
-            "redirects", "The formats in which apply writes redirects: netlify, cloudflare, nginx, csv, hosted.", role="rule",
-            more="Beside them, a CSV file keeps the redirects of each site.",
-        ),
-        Key(
-            "to", "The folder of these files, below the project.", form="text", default="redirects", check=_folder,
-            role="content",
-        ),
-        Key(
-            "service", "What the service does with published URLs by itself.", form="map", keys=URLS_OF_SERVICE, role="rule",
-            example="redirects: true", more="See [What the service redirects](../urls.md#what-the-service-redirects).",
-        ),
-        Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE, role="rule"),
-        Key(
-            "sites", "Formats of single sites instead, by their keys.", role="rule", more="`{docs: [netlify], blog: []}`; `[]`: no files.",
-            names="published",
-        ),
-    ),
-)  # fmt: skip
 
 STATE_KEY: Final = Key(
     STATE,

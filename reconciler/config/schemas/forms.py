@@ -133,7 +133,7 @@ def of_key(key: Key, others: Mapping[str, Schema] = MappingProxyType({}), *, pla
     `plain`: of a file without expressions."""
     doc = {"description": key.doc} if key.doc else {}
     if key.name in others or key.schema is not None:
-        return {**doc, **(others.get(key.name) or key.schema or {})}
+        return {**doc, **(key.schema or others.get(key.name) or {})}
     if key.form == "map":
         return {**doc, **described_map(key.keys, others, plain=plain)}
     if key.form == "list":

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.keys import GONE, URLS, URLS_OF_SERVICE
 from reconciler.config.schemas.forms import EXPRESSION, Schema, described_map
 from reconciler.config.sections import ProjectSection, SectionReading
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
+from reconciler.config.url_keys import GONE, URLS, URLS_OF_SERVICE
 from reconciler.errors import os_reason
 from reconciler.features.urls.model.redirects import (
     GoneUrls,

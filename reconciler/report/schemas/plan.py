@@ -9,7 +9,7 @@ from reconciler.report.schemas import types as t
 
 # Words of features in this document, as their models have them.
 URL_REASONS: Final = ("moved", "gone", "new", "shadowed", "unknown")
-REDIRECT_FORMATS: Final = ("netlify", "cloudflare", "nginx", "csv")
+REDIRECT_FORMATS: Final = ("netlify", "cloudflare", "nginx", "csv", "hosted")
 WORK_EFFECTS: Final = ("delete", "replace", "transfer", "move", "lock")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import reconciler
 from reconciler.address import Address
-from reconciler.config.keys import URLS
+from reconciler.config.url_keys import URLS
 from reconciler.features.urls.model.pages import AnsweringUrls, PageUrl, UrlReason
 from reconciler.features.urls.model.planned import URLS as PLANNED, PlannedUrls
 from reconciler.features.urls.model.redirects import RedirectFormat

@@ -188,7 +188,7 @@ OTHER_HOST: Final = "the service redirects on the host of the site alone"
 
 def _hosted(name: str, host: str, redirects: Sequence[Redirect]) -> Iterator[RedirectText]:
     """Files for the import of the service, 500 redirects each. Each redirect has its own line: a `*` may only be the end of a source, and
-    nobody says what happens to the rest. The intent is left to the service."""
+    nobody says where the rest leads. The intent is left to the service."""
     hosts = _by_host(redirects)
     main = host or min(hosts, key=lambda of: (-len(hosts[of]), of), default="")
     rows, left_out = [], {}
