@@ -88,7 +88,7 @@ def test_a_proxy_is_a_host_and_at_least_one_segment_without_a_scheme(box: Box, p
     assert box.refused("PATCH", box.site(), {"proxy": proxy}).startswith("proxy: ")
 
 
-@pytest.mark.parametrize("slug", ["Upper", "a--b", "-a", "a-", "a_b", "a b", "ä"])
+@pytest.mark.parametrize("slug", ["a--b", "-a", "a-", "a_b", "a b", "ä"])
 def test_a_slug_is_alphanumeric_groups_separated_by_single_hyphens(box: Box, slug: str) -> None:
     assert box.refused("POST", "/orgs/org_a/openapi", {"slug": slug, **SPEC}).startswith("slug: ")
     assert box.refused("PUT", f"/orgs/org_a/openapi/{slug}", SPEC).startswith("slug: ")

@@ -20,8 +20,10 @@ from reconciler.kinds import load as load_kinds
 @click.argument("address", callback=shared.address)
 @click.option("--name", required=True, metavar="VERSION", help="The new version, such as v3: its path, and a part of its key and title.")
 @click.option("--from", "source", metavar="VERSION", default="", help="The version that it is a copy of. Default: the newest.")
-@click.option("--keep", type=click.IntRange(1), metavar="N", help="Show N versions, the new one included. Default: all.")
-@click.option("--default", is_flag=True, help="Let readers find the new version first.")
+@click.option(
+    "--keep", type=click.IntRange(1), allow_from_autoenv=False, metavar="N", help="Show N versions, the new one included. Default: all."
+)
+@click.option("--default", is_flag=True, allow_from_autoenv=False, help="Let readers find the new version first.")
 @shared.project_option()
 @click.option("--check", is_flag=True, help="Write nothing; show what would change.")
 @shared.output()

@@ -256,7 +256,6 @@ def url_schemas(kinds: Kinds) -> Mapping[str, Schema]:
     return {
         "redirects": formats,
         "gone": {"type": "array", "items": described_map(GONE, {"url": {"anyOf": [url, EXPRESSION]}})},
-        "service": described_map(URLS_OF_SERVICE, {}),
         "sites": {"type": "object", "additionalProperties": formats},
     }
 

@@ -75,7 +75,7 @@ def test_outside_of_a_ci_there_are_reports_and_no_approved_plan(tmp_path: Path) 
     assert cli("init", "p", "--sandbox").exit_code == 0
     assert cli("pipeline", "validate", "p", "--reports", "out").exit_code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "report.json", "annotations.txt", "junit.xml", "reconciler.sarif", "code-quality.json",
+        ".gitignore", "report.json", "annotations.txt", "junit.xml", "reconciler.sarif", "code-quality.json",
     }  # fmt: skip
     assert "an approved plan is only found in GitHub Actions and GitLab CI" in cli("pipeline", "apply", "p", code=3).stderr
     assert cli("pipeline", "plan", "p", "--", "--no-such-option").exit_code == 3
