@@ -41,8 +41,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
     "ACCEPT", "ADDRESS", "ALLOW_UNPLANNED", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DEFAULT", "DIGEST", "DRY_RUN", "END", "END_ALL",
     "EXPRESSION", "FIELD", "FIX", "FORCE", "FROM_ENV", "GROUP", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "KEEP", "LOG",
-    "PARTIAL", "PERSON", "PLAN", "PROPOSAL", "PROPOSE", "REASON", "REHEARSAL", "REVERT", "REVERT_PLAN", "RULE", "TOKEN_FILE", "UNDO", "UNTIL",
-    "UPDATE", "WITH_SECRETS", "WRITE", "YES",
+    "PARTIAL", "PERSON", "PLAN", "PROPOSAL", "PROPOSE", "REASON", "REHEARSAL", "REVERT", "REVERT_PLAN", "RULE", "TOKEN_FILE", "UNDO",
+    "UNTIL", "UPDATE", "WITH_SECRETS", "WRITE", "YES",
 }  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
 that begin like it are variables of the project."""
