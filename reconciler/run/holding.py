@@ -89,9 +89,10 @@ class _Holding:
 
     def refuse(self, refusals: Collection[Refused]) -> bool:
         """Hold what these are about. Returns whether there are any."""
+        left = self.pending - self.addresses  # by what was held before: several refusals of one plan may be about the same address
         for refused in refusals:
             self.refusals.setdefault(refused.message, refused)
-            self.refused |= dict.fromkeys(self._meant(refused.about), refused.id)
+            self.refused |= dict.fromkeys(_meant(refused.about, left), refused.id)
         return bool(refusals)
 
     def is_more(self, rest: Planned) -> bool:
@@ -102,7 +103,7 @@ class _Holding:
         self._hold(waiting & self.pending)
         if self.addresses == before and not self.refuse(rest.refusals(self.whole.operation.limits)):
             for about in _beyond(self.whole.plan, rest.plan):
-                self._hold(self._meant(about))
+                self._hold(_meant(about, self.pending - self.addresses))
         return self.addresses != before
 
     def close(self) -> None:
@@ -125,10 +126,10 @@ class _Holding:
         first = next(iter(self.refusals.values())).id
         self.belonging |= dict.fromkeys(set(addresses) - self.addresses, first)
 
-    def _meant(self, about: Collection[Address]) -> Collection[Address]:
-        """The pending changes of these addresses; else those below them; else, as where nobody knows what it is about, all."""
-        left = self.pending - self.addresses
-        return left & set(about) or {at for at in left if any(at.is_within(outer) for outer in about)} or left
+
+def _meant(about: Collection[Address], left: Collection[Address]) -> Collection[Address]:
+    """Of the pending changes that are `left`, those of these addresses; else those below them; else all: nobody knows what it is about."""
+    return {*left} & {*about} or {at for at in left if any(at.is_within(outer) for outer in about)} or left
 
 
 def _unapproved(addresses: Collection[Address]) -> Iterator[Refused]:

@@ -99,6 +99,17 @@ def test_an_exposure_without_consent_is_held_at_a_terminal_too_and_what_else_is_
     assert cli.json("plan", "p", "--hold", "--allow-exposure", "acme/site/docs")["summary"].get("held") is None
 
 
+def test_what_two_guards_refuse_is_held_alone(cli: Cli) -> None:
+    def public(acme: dict[str, Any]) -> None:
+        acme["sites"]["docs"]["visibility"] = "public"
+        acme["teams"]["t0"]["title"] = "Authors"
+
+    edit(cli, public, access=[{"as": "anyone", "mustNotSee": ["acme/space/guides"]}])
+    document = cli.json("plan", "p", "--hold")
+    assert {refusal["id"] for refusal in document["held"]["refusals"]} == {"RC-rule-violated", "RC-consent-required"}
+    assert (held(document), changed(document)) == ({"site/docs"}, {"team/t0"})
+
+
 def test_what_is_refused_is_held_with_what_requires_it_and_with_what_it_requires_alone(cli: Cli) -> None:
     """A new space that only a refused variant shows waits with it; one that something else shows does not."""
 
