@@ -15,6 +15,7 @@ from reconciler.cli import env_file
 from reconciler.errors import PROBLEMS_MAX, ConfigError, os_reason
 from reconciler.links import open_named
 from reconciler.run.operation import STDIN
+from reconciler.text.patterns import MANY
 from reconciler.text.urls import pattern_problem
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
@@ -65,9 +66,9 @@ def globs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 
 
 def url_patterns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Patterns over published URLs."""
+    """Patterns over published URLs; `**` alone stands for every URL of every site."""
     for value in values:
-        if (wrong := pattern_problem(value)) is not None:
+        if value != MANY and (wrong := pattern_problem(value)) is not None:
             raise click.BadParameter(f"{value!r} matches no URL: {wrong}", ctx=ctx, param=param)
     return values
 

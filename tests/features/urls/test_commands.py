@@ -159,6 +159,13 @@ def test_urls_that_die_are_refused_and_the_way_past_it_works(cli: Cli) -> None:
     assert "ended on" in cli("urls", "where", f"{BASE}/v1/past", "p").stdout
 
 
+def test_one_pattern_allows_that_every_url_ends(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {key: path for key, path in FIRST.items() if key != "old"}, NGINX, code=exits.REFUSED)
+    cli("apply", "p", "--yes", "--allow-dead-urls", "**", code=0)
+    assert "ended on" in cli("urls", "where", f"{BASE}/v1/past", "p").stdout
+
+
 @costly
 @pytest.mark.parametrize("way", ["option", "declared"])
 def test_what_a_refusal_offers_names_the_dead_urls_alone_and_works_when_pasted(cli: Cli, way: str) -> None:
