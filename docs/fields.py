@@ -10,9 +10,9 @@ INTRO = """\
 # Fields
 
 The fields of every kind, generated from the declarations in [`reconciler/kinds`](../../reconciler/kinds/__init__.py). The
-[common fields](configuration.md#common-fields) are allowed in every resource. `reconciler explain KIND` prints the values and the meaning
-of each field, and so does *Fields of every kind* on the site of this documentation.
-`reconciler explain KIND.FIELD` says what a change does.
+[common fields](configuration.md#common-fields) are allowed in every resource. `reconciler explain KIND` prints the meaning of each
+field, and `reconciler explain KIND.FIELD` its values and what a change does. *Fields of every kind* on the site of this documentation
+shows all values and meanings.
 """
 
 

@@ -12,9 +12,9 @@ INTRO = """\
 # Causes of errors
 
 Every error, every problem of a project, everything that a plan cannot do and every warning has an id that names its cause, such as
-`RC-locked`. Errors and warnings end with it; documents in JSON, SARIF, JUnit and Code Quality contain it. Search for an id here, or run
-`reconciler explain RC-locked`. An id is never removed and never changes its meaning, so a pipeline can rely on it; the text of a message
-can change. Rules of lint have the id `RC-` and [the name of the rule](../lint.md#rules).
+`RC-locked`. Errors and warnings end with it; documents in JSON, SARIF, JUnit and Code Quality contain it. Search the pages below for an
+id, or run `reconciler explain RC-locked`. An id is never removed and never changes its meaning, so a pipeline can rely on it; the text of
+a message can change. Rules of lint have the id `RC-` and [the name of the rule](../lint.md#rules).
 """
 
 
