@@ -73,12 +73,18 @@ class _Judge:
         self.policies, self.scene, self.today = policies, scene, today
         self.subject: Subject | None = None
         self.evaluations = 0
+        # What the expression counted for the present resource: it is as much the cause of a violation.
+        self.counted: set[tuple[str, str | None]] = set()
         self.context: dict[str, Any] = {
             "env": {"name": environment},
             "vars": policies.variables,
             "today": today.isoformat(),
-            **functions(scene, today, lambda: self._subject),
+            **functions(scene, today, lambda: self._subject, self._count),
         }
+
+    def _count(self, action: str, kind: str | None) -> int:
+        self.counted.add((action, kind))
+        return self.scene.count(action, kind)
 
     @property
     def _subject(self) -> Subject:
@@ -120,6 +126,7 @@ class _Judge:
         for subject in [None] if policy.whole else self._subjects(policy):
             self._look_at(subject)
             self.evaluations += 1
+            self.counted.clear()
             try:
                 value = known(run())
                 wrong = "" if isinstance(value, bool) else f"assert must be true or false, and is {kind_of(value)}"
@@ -163,10 +170,12 @@ class _Judge:
 
     def _violation(self, policy: Policy, subject: Subject | None, wrong: str) -> Violation:
         address, source = (subject.address, subject.source) if subject is not None else (None, None)
+        along = {at for action, kind in self.counted for at in self.scene.counted(action, kind)}
         message = f"{self._message(policy)} ({wrong})" if wrong else self._message(policy)
         return Violation(
-            SORT, policy.id, address, message, policy.level, id="RC-policy-violated", source=policy.source, declared=source, remedy=REMEDY
-        )
+            SORT, policy.id, address, message, policy.level, id="RC-policy-violated", source=policy.source, declared=source, remedy=REMEDY,
+            along=tuple(sorted(along)),
+        )  # fmt: skip
 
     def _message(self, policy: Policy) -> str:
         return "".join(part if isinstance(part, str) else self._part(part) for part in holes(policy.message))
@@ -237,15 +246,17 @@ def by_configuration(kinds: Kinds, desired: Desired, today: date) -> tuple[tuple
 # -- what expressions call --------------------------------------------------------------------------------------------------------------
 
 
-def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
-    """The functions by name. `subject`: the present resource."""
+def functions(
+    scene: Scene, today: date, subject: Callable[[], Subject], count: Callable[[str, str | None], int]
+) -> Mapping[str, Any]:
+    """The functions by name. `subject`: the present resource; `count`: how many resources of a kind an action happens to."""
     return {
         "json": JSON,
         "range": RANGE,
         "days": Function("days", lambda day: (_day(day) - today).days),
         "until": Function("until", _until),
         "expires": Function("expires", _expires),
-        "count": Function("count", lambda action, kind=None: scene.count(as_text(action), None if kind is None else as_text(kind))),
+        "count": Function("count", lambda action, kind=None: count(as_text(action), None if kind is None else as_text(kind))),
         "others": Function("others", lambda field: scene.others(subject(), as_text(field))),
         "inside": Function("inside", lambda kind, *about: scene.inside(subject(), as_text(kind), *map(known, about))),
     }

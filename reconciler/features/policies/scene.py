@@ -69,6 +69,12 @@ class Scene:
             return self._counts[(action, kind)]
         return sum(number for (name, _), number in self._counts.items() if name == action)
 
+    def counted(self, action: str, kind: str | None = None) -> Iterator[Address]:
+        """What `count` counts; of what stays as it is, all that does not."""
+        for subject in self.subjects if kind is None else self.of_kind(kind):
+            if action in subject.actions or (action == KEEP and KEEP not in subject.actions):
+                yield subject.address
+
     def others(self, subject: Subject, field: str) -> int:
         """How many other resources of the same kind and parent have the same value of a field."""
         # Counted once for all resources: comparing each with each would be quadratic, and a project has 10,000.
