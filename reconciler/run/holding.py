@@ -48,7 +48,7 @@ async def with_held(whole: Planned, read: Callable[[Planned], Awaitable[Planned]
         rest = await read(replace(rest, features={}))
         if not holding.is_more(rest):
             return replace(rest, plan=replace(rest.plan, held=holding.held))
-    rest = narrow(whole, whole.operation.only(frozenset()))
+    rest = narrow(whole, replace(whole.operation, selection=replace(holding.selection, only=frozenset())))
     nothing = replace(rest.plan, features={}, state_update=StateUpdate(), violations=(), held=holding.held)
     return replace(rest, plan=nothing)
 

@@ -164,6 +164,36 @@ def test_a_policy_about_the_plan_holds_everything(cli: Cli) -> None:
     assert (len(document["held"]["changes"]), document["changes"]) == (7, [])
 
 
+def test_of_a_policy_that_counts_all_that_it_counts_is_held(cli: Cli) -> None:
+    """The resource that violates it is new, so nobody would violate it beside the held resource."""
+
+    def change(acme: dict[str, Any]) -> None:
+        without_teams(acme)
+        acme["sites"]["docs"]["structure"].append({"section": "more", "title": "More", "spaces": [{"key": "more", "space": "api"}]})
+
+    policy = {"id": "few", "on": ["section"], "when": ["create"], "message": "too many teams end"}
+    edit(cli, change, policies=[{**policy, "assert": "${{ count('delete', 'team') <= 2 }}"}])
+    document = cli.json("plan", "p", "--hold", "--allow-delete", "9")
+    assert held(document) == {"site/docs/section/more", "site/docs/site-space/more", *(f"team/{key}" for key in TEAMS)}
+    assert changed(document) == {"team/writers"}
+    edit(cli, lambda acme: None, policies=[{**policy, "assert": "${{ count('keep', 'team') >= 7 }}"}])
+    assert changed(cli.json("plan", "p", "--hold", "--allow-delete", "9")) == set()
+
+
+def test_unmanaged_objects_that_are_held_can_be_targets_and_a_saved_plan_excludes_them(cli: Cli) -> None:
+    edit(cli, without_teams, removed=[{"address": f"acme/team/{key}", "action": "forget"} for key in TEAMS])
+    cli("apply", "p", "--yes", code=0)
+    edit(cli, lambda acme: acme["teams"]["writers"].update(title="Writers"), prune={"team": "all"}, removed=[])
+    words = ("plan", "p", "--hold", "--allow-exposure", "prune")
+    document = cli.json(*words, "--target", "acme/team/team_*")
+    assert (document["summary"]["held"], document["changes"], document["summary"]["outside"]) == (6, [], 1)
+    cli(*words, "--out", "f.json", code=exits.PARTLY)
+    document = json.loads((cli.root / "f.json").read_text())
+    assert {glob.removeprefix("acme/") for glob in document["options"]["exclude"]} == held(document)
+    assert len(held(document)) == 6
+    assert cli("apply", "p", "--plan", "f.json", code=0).stdout.endswith("Applied 1 request. The plan file was applied.\n")
+
+
 def test_a_saved_plan_has_the_rest_alone_and_whoever_applies_it_decides_nothing_about_what_is_held(cli: Cli) -> None:
     edit(cli, without_teams)
     cli("plan", "p", "--hold", "--out", "f.json", code=exits.PARTLY)
