@@ -142,6 +142,20 @@ def test_a_limit_on_what_a_resource_contains_is_not_exceeded_beside_the_held_res
     assert changed(document) == {"team/writers"}
 
 
+def test_a_violation_that_only_the_held_change_would_end_holds_nothing_else(cli: Cli) -> None:
+    edit(cli, lambda acme: acme["sites"]["docs"].update(title="Bad"))
+    cli("apply", "p", "--yes", code=0)
+
+    def change(acme: dict[str, Any]) -> None:
+        acme["sites"]["docs"] |= {"title": "Good", "visibility": "public"}
+        acme["teams"]["writers"]["title"] = "Authors"
+
+    edit(cli, change, policies=[{"id": "good", "on": ["site"], "assert": "${{ after.title != 'Bad' }}", "message": "bad"}])
+    document = cli.json("plan", "p", "--hold")
+    assert (held(document), changed(document)) == ({"site/docs"}, {"team/writers"})
+    assert [refusal["id"] for refusal in document["held"]["refusals"]] == ["RC-consent-required"]
+
+
 @pytest.mark.parametrize("rule", ["guards", "protect", "access"])
 def test_a_looser_rule_without_consent_holds_everything_and_is_not_recorded(cli: Cli, rule: str) -> None:
     strict = {"guards": {"maxDelete": {"percent": 0, "atLeast": 3}}, "protect": ["team"], "access": {}}

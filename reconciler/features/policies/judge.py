@@ -6,7 +6,7 @@ An expression is compiled once, and evaluated in this process: a limit on its wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
@@ -18,7 +18,7 @@ from reconciler.config.language.functions import as_text
 from reconciler.config.language.stand_ins import is_unknown
 from reconciler.features.policies.planned import of_plan
 from reconciler.features.policies.scene import Partial, Scene, Subject, of_configuration
-from reconciler.features.policies.section.keys import GONE, OF_THE_PLAN
+from reconciler.features.policies.section.keys import GONE, OF_OTHERS, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Plan, Severity, Violation
 from reconciler.model.policies import Exemption, Policies, Policy
 from reconciler.resource import Kinds
@@ -49,14 +49,16 @@ class Judgement:
     evaluations: int = 0
 
 
-def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date) -> Judgement:
-    """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry."""
+def judge(
+    policies: Policies, scene: Scene, *, environment: str | None, today: date, held: Collection[Address] = frozenset()
+) -> Judgement:
+    """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry. `held`: what a run holds."""
     if not policies:
         return Judgement()
     # In proportion to the project: a fixed limit would refuse a large project what it allows a small one.
     token = WORK.set(Usage(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
     try:
-        return _Judge(policies, scene, environment, today).judge()
+        return _Judge(policies, scene, environment, today, held).judge()
     finally:
         WORK.reset(token)
 
@@ -69,8 +71,8 @@ def asks_the_plan(policy: Policy) -> bool:
 class _Judge:
     """One evaluation of all policies."""
 
-    def __init__(self, policies: Policies, scene: Scene, environment: str | None, today: date) -> None:
-        self.policies, self.scene, self.today = policies, scene, today
+    def __init__(self, policies: Policies, scene: Scene, environment: str | None, today: date, held: Collection[Address]) -> None:
+        self.policies, self.scene, self.today, self.held = policies, scene, today, held
         self.subject: Subject | None = None
         self.evaluations = 0
         # What the expression counted for the present resource: it is as much the cause of a violation.
@@ -145,10 +147,13 @@ class _Judge:
         wanted = frozenset(policy.when)
         single = next(iter(policy.kinds)) if len(policy.kinds) == 1 and not policy.globs else None
         every = self.scene.subjects if single is None else self.scene.of_kind(single)
+        # What is held and stays as it is violates nothing that it does not violate today, unless the policy looks beyond it.
+        left = self.held if compiled(policy.test).names.isdisjoint(OF_OTHERS) else ()
         return [
             subject
             for subject in every
-            if (not wanted.isdisjoint(subject.actions) if wanted else subject.after is not None and GONE.isdisjoint(subject.actions))
+            if not (subject.address in left and subject.unchanged)
+            and (not wanted.isdisjoint(subject.actions) if wanted else subject.after is not None and GONE.isdisjoint(subject.actions))
             and (single is not None or policy.applies(subject.address, subject.kind))
         ]
 
@@ -205,10 +210,12 @@ OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names that the files d
 FILES_SAY: Final = "as far as the files say"
 
 
-def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
-    """The plan with the policies that it violates."""
+def with_violations(
+    kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date, held: Collection[Address] = frozenset()
+) -> Plan:
+    """The plan with the policies that it violates. `held`: what it leaves alone because a guard refuses it."""
     scene = of_plan(kinds, desired, actual, plan)
-    judgement = judge(desired.policies, scene, environment=desired.environment, today=today)
+    judgement = judge(desired.policies, scene, environment=desired.environment, today=today, held=held)
     return replace(plan, violations=(*plan.violations, *judgement.violations), notes=(*plan.notes, *judgement.notes))
 
 

@@ -35,6 +35,12 @@ class Subject:
     parent: Address | None = None
     source: Source | None = None
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether all that the service shows of it stays as it is."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and all(after.get(name, UNSET) == value for name, value in before.items())
+
 
 Inside = Callable[[Address, str], Sequence[Values]]
 """The fields of all objects of a kind in a container. Raises `ExpressionError` where they are not all known."""
