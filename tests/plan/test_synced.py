@@ -121,8 +121,8 @@ def test_another_order_in_the_yaml_is_not_written_and_said(org: Org) -> None:
     assert (plan.steps, [note for note in plan.notes if "position" in note]) == (
         (),
         [
-            'acme/site/docs/section/a: its position is left alone, because Git governs it ("acme/docs" (https://github.example/acme/docs)): '
-            "write the order that it has now"
+            "acme/site/docs/section/a: its position is left alone, because Git governs it "
+            '("acme/docs" (https://github.example/acme/docs)): write the order that it has now'
         ],
     )
 

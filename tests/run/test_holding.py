@@ -99,6 +99,17 @@ def test_an_exposure_without_consent_is_held_at_a_terminal_too_and_what_else_is_
     assert cli.json("plan", "p", "--hold", "--allow-exposure", "acme/site/docs")["summary"].get("held") is None
 
 
+def test_two_refusals_about_the_same_hold_nothing_else(cli: Cli) -> None:
+    def public(acme: dict[str, Any]) -> None:
+        acme["sites"]["docs"]["visibility"] = "public"
+        acme["teams"]["writers"]["title"] = "Authors"
+
+    edit(cli, public, guards={"maxExposed": 2})
+    document = cli.json("plan", "p", "--hold")
+    assert [refusal["id"] for refusal in document["held"]["refusals"]] == ["RC-exposure-limit", "RC-consent-required"]
+    assert (held(document), changed(document)) == ({"site/docs"}, {"team/writers"})
+
+
 def test_what_is_refused_is_held_with_what_requires_it_and_with_what_it_requires_alone(cli: Cli) -> None:
     """A new space that only a refused variant shows waits with it; one that something else shows does not."""
 
@@ -169,6 +180,29 @@ def test_a_looser_rule_without_consent_holds_everything_and_is_not_recorded(cli:
     assert (changed(document), document["exposures"]) == (set(), [])
     cli("apply", "p", "--hold", "--yes", code=exits.REFUSED)
     assert "RC-consent-required" in cli("apply", "p", "--yes", code=exits.REFUSED).stderr
+
+
+def test_where_what_is_refused_takes_everything_with_it_no_rule_is_recorded(cli: Cli) -> None:
+    def space(acme: dict[str, Any]) -> None:
+        acme["content"].append({"space": "x", "title": "Zoo", "duplicateOf": "blank"})
+        acme["sites"]["docs"]["structure"].append({"section": "x", "title": "Xx", "spaces": ["x"]})
+
+    zoo = {"id": "zoo", "on": ["space"], "assert": "${{ after.title != 'Zoo' }}", "message": "no animals"}
+    edit(cli, space, policies=[zoo])
+    assert held(cli.json("plan", "p", "--hold")) == {"space/x", "site/docs/section/x", "site/docs/site-space/x"}
+    cli("apply", "p", "--hold", "--yes", code=exits.REFUSED)
+    edit(cli, lambda acme: None, policies=[])
+    assert cli.json("plan", "p")["exposures"] == [], "a rule that was recorded would be looser now"
+
+
+def test_a_looser_rule_beside_no_change_is_a_refusal_and_no_change_is_counted(cli: Cli) -> None:
+    edit(cli, lambda acme: None, guards={"maxDelete": {"percent": 0, "atLeast": 3}})
+    cli("apply", "p", "--yes", code=0)
+    edit(cli, lambda acme: None, guards={"maxDelete": {"percent": 0, "atLeast": 4}})
+    shown = cli("plan", "p", "--hold", code=exits.REFUSED).stdout
+    assert shown.endswith("Plan: nothing to do; 1 refusal. 0 requests.\n")
+    assert "--allow-exposure guards" in shown
+    assert cli("apply", "p", "--hold", "--yes", code=exits.REFUSED).stdout.endswith("Nothing to apply. Left: 1 refusal.\n")
 
 
 def test_a_policy_about_the_plan_holds_everything(cli: Cli) -> None:

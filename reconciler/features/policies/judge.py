@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
+from reconciler.address import Address
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
 from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
@@ -49,9 +50,7 @@ class Judgement:
     evaluations: int = 0
 
 
-def judge(
-    policies: Policies, scene: Scene, *, environment: str | None, today: date, held: Collection[Address] = frozenset()
-) -> Judgement:
+def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date, held: Collection[Address] = frozenset()) -> Judgement:
     """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry. `held`: what a run holds."""
     if not policies:
         return Judgement()
@@ -253,9 +252,7 @@ def by_configuration(kinds: Kinds, desired: Desired, today: date) -> tuple[tuple
 # -- what expressions call --------------------------------------------------------------------------------------------------------------
 
 
-def functions(
-    scene: Scene, today: date, subject: Callable[[], Subject], count: Callable[[str, str | None], int]
-) -> Mapping[str, Any]:
+def functions(scene: Scene, today: date, subject: Callable[[], Subject], count: Callable[[str, str | None], int]) -> Mapping[str, Any]:
     """The functions by name. `subject`: the present resource; `count`: how many resources of a kind an action happens to."""
     return {
         "json": JSON,

@@ -109,7 +109,7 @@ def deletes_refused(kinds: Kinds, actual: Actual, removals: Mapping[Address, Rem
 
 
 def synced_notes(drafts: Mapping[Address, Draft], positions: Iterable[Address]) -> Iterator[str]:
-    """A sentence for each object of which Git changed something. `positions`: of what has another position than the YAML says, and keeps it."""
+    """A sentence for each object of which Git changed something. `positions`: of what keeps another position than that in the YAML."""
     for address in positions:
         if drafts[address].git and ORDER not in drafts[address].declared.ignores:
             yield f"{address}: its position is left alone, because Git governs it ({drafts[address].git}): write the order that it has now"
