@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from reconciler.kinds._values import LOOSER, NO_CASE, ROLES, MemberRole, MergeRules, Uri
 from reconciler.resource import (
@@ -30,6 +31,7 @@ from reconciler.resource import (
 from reconciler.text.names import quoted
 
 _SITE = To("site")
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def _default_content(value: Any) -> Any:
@@ -79,7 +81,8 @@ def _limits(raw: Mapping[str, Any]) -> Iterator[PlanLimit]:
     if isinstance(billing, Mapping) and billing.get("hasPaymentFailed") is True:
         yield PlanLimit("has a payment that failed")
     if isinstance(billing, Mapping) and billing.get("isScheduledToCancel") is True:
-        day = str(billing.get("endDate") or "")[:10]
+        end = billing.get("endDate")
+        day = end[:10] if isinstance(end, str) and DAY.match(end) else ""
         yield PlanLimit("has a subscription that ends" + (f" on {day}" if day else ""), day)
 
 

@@ -86,7 +86,8 @@ def _limits(raw: Mapping[str, Any]) -> Iterator[PlanLimit]:
         if isinstance(feature, Mapping) and feature.get("frozen") is True:
             plan = feature.get("plan")
             requires = f", which requires the plan {quoted(plan)}" if isinstance(plan, str) and plan else ""
-            yield PlanLimit(f"has a feature that is frozen: {quoted(str(feature.get('id')))}{requires}")
+            name = feature.get("id")
+            yield PlanLimit(f"has a feature that is frozen{f': {quoted(name)}' if isinstance(name, str) and name else ''}{requires}")
 
 
 CHECKOUT: Final = (

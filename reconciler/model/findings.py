@@ -42,9 +42,9 @@ class Violation:
 
     `sort`: what the rule is (`policy`, `access`). `rule`: its id. `address`: of the resource that violates it; None where the whole plan
     does. `message`: what is wrong, as one sentence without its full stop. `path`: how readers reach the resource, from it to what admits
-    them; () where no readers are involved. `along`: the addresses of the same, and of what keeps out readers who must see it. `source`:
-    where the rule is written; `declared`: where the resource is. `remedy`: what to do, as the end of a sentence. `id`: of the cause; `rule`
-    is the project's own.
+    them; () where no readers are involved. `along`: the addresses of the same, and of what keeps out readers who must see it; of a
+    policy, what it counted. `source`: where the rule is written; `declared`: where the resource is. `remedy`: what to do, as the end of a
+    sentence. `id`: of the cause; `rule` is the project's own.
     """
 
     sort: str

@@ -155,6 +155,7 @@ def plan(
 
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
+    positions = ignored_positions(decisions.drafts, drafts)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
     removals_of_all = {**decisions.removals, **decisions.left_alone}.values()
     deleted = [entry for entry in removals_of_all if isinstance(entry, Removal) and entry.deletes and entry.replaces is None]
@@ -204,7 +205,7 @@ def plan(
             *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
-            *synced_notes(drafts),
+            *synced_notes(drafts, positions),
             *unstarted(kinds, run.steps, matches.ids),
             *limit_notes(kinds, before, run.steps, matches.ids),
             *instead_notes(kinds, run.steps),
@@ -213,7 +214,7 @@ def plan(
         violations=results.violations,
         differing=differing(drafts, names),
         moved_outside=moved_outside(run.rows),
-        ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
+        ignored=ignored(drafts, positions, names),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects=_judged(world, decisions, drafts) if desired.policies else {},
         managed=managed,

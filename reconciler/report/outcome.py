@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.gathering import EntryPart, gathered
 from reconciler.report.layout import Style
-from reconciler.report.plan import blocked, held_parts, pending_outside
+from reconciler.report.plan import blocked, held_count, held_parts, pending_outside
 from reconciler.report.sections import HEADINGS, Rank
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import CAUSES, ENDINGS, HIDDEN, count, difference_lines
@@ -149,7 +149,7 @@ def _next(outcome: Outcome, done: str, again: str) -> str:
         return f" {count(len(outcome.leftover), 'resource')} not as declared yet: plan again."
     open_ends = [
         blocked(plan),
-        f"{count(len(plan.held.changes), 'change')} held" if plan.held else "",
+        held_count(plan.held),
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]

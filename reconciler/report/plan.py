@@ -104,7 +104,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
     if plan.blocked:
         picture.append(PicturePart("blocked", len(plan.blocked), Style.BLOCKED))
-    if plan.held:
+    if plan.held.changes:
         picture.append(PicturePart("held", len(plan.held.changes), Style.BLOCKED))
     addresses = [*(item.address for item in plan.changes), *plan.deferred, *plan.in_doubt, *(item.address for item in plan.blocked)]
     return Sheet(
@@ -137,7 +137,7 @@ def summary(plan: Plan) -> str:
     if plan.exposures:
         nothing = "an exposure to record" if any(exposure.id == OUTSIDE for exposure in plan.exposures) else "a looser rule to record"
     if plan.held and not plan.pending:
-        nothing = "nothing is left, because everything is held"
+        nothing = "nothing is left, because everything is held" if plan.held.changes else nothing
     unmanaged = f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else ""
     rest = ", ".join(filter(None, [troubles, unmanaged, beyond]))
     return "; ".join(filter(None, [f"Plan: {_todo(plan) or nothing}", rest])) + f". {count(len(plan.steps), 'request')}."
@@ -158,7 +158,7 @@ def _todo(plan: Plan) -> str:
 def _troubles(plan: Plan) -> str:
     parts = [
         blocked(plan),
-        f"{len(plan.held.changes):,} held" if plan.held else "",
+        f"{len(plan.held.changes):,} held" if plan.held.changes else held_count(plan.held),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
         _broken_count(plan),
         *(section.troubles(plan) for section in SECTIONS),
@@ -185,6 +185,13 @@ def blocked(plan: Plan) -> str:
     causes = sum(resource.cause is None for resource in plan.blocked)
     by = f" by {count(causes, 'cause')}" if 0 < causes < len(plan.blocked) else ""
     return f"{len(plan.blocked):,} blocked{by}"
+
+
+def held_count(held: HeldPart) -> str:
+    """`3 changes held`, or `1 refusal` of rules alone, without any change; "" if nothing was refused."""
+    if not held:
+        return ""
+    return f"{count(len(held.changes), 'change')} held" if held.changes else count(len(held.refusals), "refusal")
 
 
 def not_changed(plan: Plan) -> str:
@@ -395,7 +402,7 @@ def held_parts(held: HeldPart, *, full: bool = True, more: str = FULL) -> Iterat
         lines.append(SheetLine(Style.DIM, " ", what, str(change.address), why))
     if len(shown) < len(held.changes):
         lines.append(SheetLine(Style.DIM, " ", "", f"and {len(held.changes) - len(shown):,} more; {more} shows each"))
-    yield _held(f"{count(len(held.changes), 'change')} held", lines)
+    yield _held(held_count(held), lines)
 
 
 def _blocked(blocked: Blocked, waiting: list[str], full: bool, more: str) -> EntryPart:

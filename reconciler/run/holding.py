@@ -42,13 +42,15 @@ async def with_held(whole: Planned, read: Callable[[Planned], Awaitable[Planned]
         return whole
     while not holding.is_everything:
         holding.close()
+        if holding.is_everything:
+            break
         rest = narrow(whole, replace(whole.operation, selection=holding.selection))
         if holding.is_more(rest):
             continue
         rest = await read(replace(rest, features={}))
         if not holding.is_more(rest):
             return replace(rest, plan=replace(rest.plan, held=holding.held))
-    rest = narrow(whole, whole.operation.only(frozenset()))
+    rest = narrow(whole, replace(whole.operation, selection=replace(holding.selection, only=frozenset())))
     nothing = replace(rest.plan, features={}, state_update=StateUpdate(), violations=(), held=holding.held)
     return replace(rest, plan=nothing)
 
@@ -89,10 +91,10 @@ class _Holding:
 
     def refuse(self, refusals: Collection[Refused]) -> bool:
         """Hold what these are about. Returns whether there are any."""
-        left = self.pending - self.addresses  # by what was held before: several refusals of one plan may be about the same address
+        left = self._left
         for refused in refusals:
             self.refusals.setdefault(refused.message, refused)
-            self.refused |= dict.fromkeys(_meant(refused.about, left), refused.id)
+            self.refused = {**dict.fromkeys(_meant(refused.about, left), refused.id), **self.refused}
         return bool(refusals)
 
     def is_more(self, rest: Planned) -> bool:
@@ -102,8 +104,9 @@ class _Holding:
         waiting = {blocked.address for blocked in rest.plan.blocked} - blocked
         self._hold(waiting & self.pending)
         if self.addresses == before and not self.refuse(rest.refusals(self.whole.operation.limits)):
+            left = self._left
             for about in _beyond(self.whole.plan, rest.plan):
-                self._hold(_meant(about, self.pending - self.addresses))
+                self._hold(_meant(about, left))
         return self.addresses != before
 
     def close(self) -> None:
@@ -126,10 +129,16 @@ class _Holding:
         first = next(iter(self.refusals.values())).id
         self.belonging |= dict.fromkeys(set(addresses) - self.addresses, first)
 
+    @property
+    def _left(self) -> frozenset[Address]:
+        """What is not held."""
+        return self.pending - self.addresses
 
-def _meant(about: Collection[Address], left: Collection[Address]) -> Collection[Address]:
-    """Of the pending changes that are `left`, those of these addresses; else those below them; else all: nobody knows what it is about."""
-    return {*left} & {*about} or {at for at in left if any(at.is_within(outer) for outer in about)} or left
+
+def _meant(about: Collection[Address], left: frozenset[Address]) -> Collection[Address]:
+    """Those of the changes that are left that are at these addresses; else those below them; else, as where nobody knows what it is about,
+    all. Two refusals at once may be about the same."""
+    return left & set(about) or {at for at in left if any(at.is_within(outer) for outer in about)} or left
 
 
 def _unapproved(addresses: Collection[Address]) -> Iterator[Refused]:

@@ -21,6 +21,7 @@ from reconciler.errors import Refused, UsageError
 from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, State
 from reconciler.model.features import FeatureKey, FeatureValues, T
 from reconciler.observe import planned as with_lists
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -88,13 +89,19 @@ class Planned:
 
     @property
     def excluded(self) -> frozenset[Address]:
-        """What is held, as far as a later plan knows the address: not what nobody declares or tracks."""
-        return self.operation.selection.held & {*self.desired.resources, *self.state.bindings}
+        """What is held, as far as a later plan knows the address."""
+        return self.operation.selection.held & {*self.desired.resources, *self.state.bindings, *self.unmanaged}
 
     @property
     def objects(self) -> dict[tuple[str, str], Address]:
         """The addresses of the objects that are tracked, or that a resource is, by kind and id."""
         return {**self.state.addresses, **self.kinds.addresses(self.matches.ids)}
+
+    @property
+    def unmanaged(self) -> frozenset[Address]:
+        """The addresses that the objects have that nobody declares, wherever a plan names one."""
+        called = caller(self.kinds, self.objects, self.actual.objects, self.actual.objects)
+        return frozenset(called((some.kind, some.id)) for some in self.plan.unmanaged)
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,8 @@ def _selected(planned: Planned) -> Planned:
     ]
     for option, globs in (("--target", selection.targets), ("--exclude", selection.excludes)):
         for glob in globs:
-            if not any(glob.matches(address) for address in addresses):
+            # What nobody declares is in a plan only if it is deleted, and what is excluded or held is not.
+            if not any(glob.matches(address) for address in addresses) and not any(map(glob.matches, planned.unmanaged)):
                 way = "reconciler state list shows the tracked addresses."
                 raise UsageError(f"{option} {glob} matches no address", id="RC-nothing-selected", hint=way)
     return planned

@@ -11,7 +11,7 @@ import pytest
 from reconciler.model import StepStatus
 from tests.harness import Org
 from tests.organizations import SEED
-from tests.transports import Onward
+from tests.transports import Onward, Way
 
 PUBLISHED = {"title": "Docs", "published": True, "structure": ["blank"]}
 BLOCKED: dict[str, Any] = {"blocked": {"source": "backoffice", "reason": "the invoice of May"}}
@@ -55,6 +55,46 @@ def test_a_feature_that_is_frozen_says_which_plan_it_requires(tmp_path: Path) ->
     org = Org(tmp_path, seed={**SEED, "sites": [site]})
     written(org, docs={"title": "Docs", "structure": ["blank"]})
     assert 'acme/site/docs has a feature that is frozen: "sites-adaptive-content", which requires the plan "ultimate"' in notes(org)
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [
+        ({"billing": {"isScheduledToCancel": True, "endDate": {"day": 1}}}, ["acme has a subscription that ends"]),
+        ({"billing": {"isScheduledToCancel": True, "endDate": "soon"}}, ["acme has a subscription that ends"]),
+        ({"billing": {"isScheduledToCancel": True, "endDate": 5}}, ["acme has a subscription that ends"]),
+        ({"billing": {"hasPaymentFailed": "no", "isScheduledToCancel": 1}}, []),
+        ({"billing": [], "blocked": None}, []),
+        ({"billing": None, "blocked": False}, []),
+        ({"blocked": {"reason": 5}}, ["acme is blocked by the service"]),
+    ],
+)
+def test_values_that_nobody_expects_change_nothing_but_what_is_said(tmp_path: Path, shown: dict[str, Any], says: list[str]) -> None:
+    usual, org = Org(tmp_path / "usual"), Org(tmp_path / "org", way=_showing(shown))
+    for each in (usual, org):
+        each.root.mkdir(exist_ok=True)
+        written(each, docs={"title": "Docs", "structure": ["blank"]})
+    plan = org.plan()
+    assert [note.partition(":")[0] for note in plan.notes] == says
+    assert plan.steps == usual.plan().steps
+
+
+def _showing(of_organizations: dict[str, Any]) -> Way:
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
+        if request.url.path != "/v1/orgs/org_acme":
+            return answer
+        await answer.aread()
+        return httpx2.Response(200, json={**answer.json(), **of_organizations}, request=request)
+
+    return way
+
+
+def test_a_frozen_feature_without_a_name_is_said_without_one(tmp_path: Path) -> None:
+    site = {"organization": "org_acme", "id": "site_docs", "title": "Docs", "features": [{**FROZEN, "id": None, "plan": None}]}
+    org = Org(tmp_path, seed={**SEED, "sites": [site]})
+    written(org, docs={"title": "Docs", "structure": ["blank"]})
+    assert "acme/site/docs has a feature that is frozen: the service may refuse" in notes(org)
 
 
 def test_without_such_things_nothing_is_said(tmp_path: Path) -> None:

@@ -110,6 +110,17 @@ def test_what_two_guards_refuse_is_held_alone(cli: Cli) -> None:
     assert (held(document), changed(document)) == ({"site/docs"}, {"team/t0"})
 
 
+def test_two_refusals_about_the_same_hold_nothing_else(cli: Cli) -> None:
+    def public(acme: dict[str, Any]) -> None:
+        acme["sites"]["docs"]["visibility"] = "public"
+        acme["teams"]["writers"]["title"] = "Authors"
+
+    edit(cli, public, guards={"maxExposed": 2})
+    document = cli.json("plan", "p", "--hold")
+    assert [refusal["id"] for refusal in document["held"]["refusals"]] == ["RC-exposure-limit", "RC-consent-required"]
+    assert (held(document), changed(document)) == ({"site/docs"}, {"team/writers"})
+
+
 def test_what_is_refused_is_held_with_what_requires_it_and_with_what_it_requires_alone(cli: Cli) -> None:
     """A new space that only a refused variant shows waits with it; one that something else shows does not."""
 
@@ -153,6 +164,20 @@ def test_a_limit_on_what_a_resource_contains_is_not_exceeded_beside_the_held_res
     assert changed(document) == {"team/writers"}
 
 
+def test_a_violation_that_only_the_held_change_would_end_holds_nothing_else(cli: Cli) -> None:
+    edit(cli, lambda acme: acme["sites"]["docs"].update(title="Bad"))
+    cli("apply", "p", "--yes", code=0)
+
+    def change(acme: dict[str, Any]) -> None:
+        acme["sites"]["docs"] |= {"title": "Good", "visibility": "public"}
+        acme["teams"]["writers"]["title"] = "Authors"
+
+    edit(cli, change, policies=[{"id": "good", "on": ["site"], "assert": "${{ after.title != 'Bad' }}", "message": "bad"}])
+    document = cli.json("plan", "p", "--hold")
+    assert (held(document), changed(document)) == ({"site/docs"}, {"team/writers"})
+    assert [refusal["id"] for refusal in document["held"]["refusals"]] == ["RC-consent-required"]
+
+
 @pytest.mark.parametrize("rule", ["guards", "protect", "access"])
 def test_a_looser_rule_without_consent_holds_everything_and_is_not_recorded(cli: Cli, rule: str) -> None:
     strict = {"guards": {"maxDelete": {"percent": 0, "atLeast": 3}}, "protect": ["team"], "access": {}}
@@ -168,11 +193,64 @@ def test_a_looser_rule_without_consent_holds_everything_and_is_not_recorded(cli:
     assert "RC-consent-required" in cli("apply", "p", "--yes", code=exits.REFUSED).stderr
 
 
+def test_where_what_is_refused_takes_everything_with_it_no_rule_is_recorded(cli: Cli) -> None:
+    def space(acme: dict[str, Any]) -> None:
+        acme["content"].append({"space": "x", "title": "Zoo", "duplicateOf": "blank"})
+        acme["sites"]["docs"]["structure"].append({"section": "x", "title": "Xx", "spaces": ["x"]})
+
+    zoo = {"id": "zoo", "on": ["space"], "assert": "${{ after.title != 'Zoo' }}", "message": "no animals"}
+    edit(cli, space, policies=[zoo])
+    assert held(cli.json("plan", "p", "--hold")) == {"space/x", "site/docs/section/x", "site/docs/site-space/x"}
+    cli("apply", "p", "--hold", "--yes", code=exits.REFUSED)
+    edit(cli, lambda acme: None, policies=[])
+    assert cli.json("plan", "p")["exposures"] == [], "a rule that was recorded would be looser now"
+
+
+def test_a_looser_rule_beside_no_change_is_a_refusal_and_no_change_is_counted(cli: Cli) -> None:
+    edit(cli, lambda acme: None, guards={"maxDelete": {"percent": 0, "atLeast": 3}})
+    cli("apply", "p", "--yes", code=0)
+    edit(cli, lambda acme: None, guards={"maxDelete": {"percent": 0, "atLeast": 4}})
+    shown = cli("plan", "p", "--hold", code=exits.REFUSED).stdout
+    assert shown.endswith("Plan: nothing to do; 1 refusal. 0 requests.\n")
+    assert "--allow-exposure guards" in shown
+    assert cli("apply", "p", "--hold", "--yes", code=exits.REFUSED).stdout.endswith("Nothing to apply. Left: 1 refusal.\n")
+
+
 def test_a_policy_about_the_plan_holds_everything(cli: Cli) -> None:
     policy = {"id": "small", "on": ["plan"], "assert": "${{ count('delete') <= 2 }}", "message": "too much"}
     edit(cli, without_teams, policies=[policy])
     document = cli.json("plan", "p", "--hold", "--allow-delete", "9")
     assert (len(document["held"]["changes"]), document["changes"]) == (7, [])
+
+
+def test_of_a_policy_that_counts_all_that_it_counts_is_held(cli: Cli) -> None:
+    """The resource that violates it is new, so nobody would violate it beside the held resource."""
+
+    def change(acme: dict[str, Any]) -> None:
+        without_teams(acme)
+        acme["sites"]["docs"]["structure"].append({"section": "more", "title": "More", "spaces": [{"key": "more", "space": "api"}]})
+
+    policy = {"id": "few", "on": ["section"], "when": ["create"], "message": "too many teams end"}
+    edit(cli, change, policies=[{**policy, "assert": "${{ count('delete', 'team') <= 2 }}"}])
+    document = cli.json("plan", "p", "--hold", "--allow-delete", "9")
+    assert held(document) == {"site/docs/section/more", "site/docs/site-space/more", *(f"team/{key}" for key in TEAMS)}
+    assert changed(document) == {"team/writers"}
+    edit(cli, lambda acme: None, policies=[{**policy, "assert": "${{ count('keep', 'team') >= 7 }}"}])
+    assert changed(cli.json("plan", "p", "--hold", "--allow-delete", "9")) == set()
+
+
+def test_unmanaged_objects_that_are_held_can_be_targets_and_a_saved_plan_excludes_them(cli: Cli) -> None:
+    edit(cli, without_teams, removed=[{"address": f"acme/team/{key}", "action": "forget"} for key in TEAMS])
+    cli("apply", "p", "--yes", code=0)
+    edit(cli, lambda acme: acme["teams"]["writers"].update(title="Writers"), prune={"team": "all"}, removed=[])
+    words = ("plan", "p", "--hold", "--allow-exposure", "prune")
+    document = cli.json(*words, "--target", "acme/team/team_*")
+    assert (document["summary"]["held"], document["changes"], document["summary"]["outside"]) == (6, [], 1)
+    cli(*words, "--out", "f.json", code=exits.PARTLY)
+    document = json.loads((cli.root / "f.json").read_text())
+    assert {glob.removeprefix("acme/") for glob in document["options"]["exclude"]} == held(document)
+    assert len(held(document)) == 6
+    assert cli("apply", "p", "--plan", "f.json", code=0).stdout.endswith("Applied 1 request. The plan file was applied.\n")
 
 
 def test_a_saved_plan_has_the_rest_alone_and_whoever_applies_it_decides_nothing_about_what_is_held(cli: Cli) -> None:

@@ -6,11 +6,12 @@ An expression is compiled once, and evaluated in this process: a limit on its wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
+from reconciler.address import Address
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
 from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
@@ -18,7 +19,7 @@ from reconciler.config.language.functions import as_text
 from reconciler.config.language.stand_ins import is_unknown
 from reconciler.features.policies.planned import of_plan
 from reconciler.features.policies.scene import Partial, Scene, Subject, of_configuration
-from reconciler.features.policies.section.keys import GONE, OF_THE_PLAN
+from reconciler.features.policies.section.keys import GONE, OF_OTHERS, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Plan, Severity, Violation
 from reconciler.model.policies import Exemption, Policies, Policy
 from reconciler.resource import Kinds
@@ -49,14 +50,14 @@ class Judgement:
     evaluations: int = 0
 
 
-def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date) -> Judgement:
-    """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry."""
+def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date, held: Collection[Address] = frozenset()) -> Judgement:
+    """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry. `held`: what a run holds."""
     if not policies:
         return Judgement()
     # In proportion to the project: a fixed limit would refuse a large project what it allows a small one.
     token = WORK.set(Usage(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
     try:
-        return _Judge(policies, scene, environment, today).judge()
+        return _Judge(policies, scene, environment, today, held).judge()
     finally:
         WORK.reset(token)
 
@@ -69,16 +70,22 @@ def asks_the_plan(policy: Policy) -> bool:
 class _Judge:
     """One evaluation of all policies."""
 
-    def __init__(self, policies: Policies, scene: Scene, environment: str | None, today: date) -> None:
-        self.policies, self.scene, self.today = policies, scene, today
+    def __init__(self, policies: Policies, scene: Scene, environment: str | None, today: date, held: Collection[Address]) -> None:
+        self.policies, self.scene, self.today, self.held = policies, scene, today, held
         self.subject: Subject | None = None
         self.evaluations = 0
+        # What the expression counted for the present resource: it is as much the cause of a violation.
+        self.counted: set[tuple[str, str | None]] = set()
         self.context: dict[str, Any] = {
             "env": {"name": environment},
             "vars": policies.variables,
             "today": today.isoformat(),
-            **functions(scene, today, lambda: self._subject),
+            **functions(scene, today, lambda: self._subject, self._count),
         }
+
+    def _count(self, action: str, kind: str | None) -> int:
+        self.counted.add((action, kind))
+        return self.scene.count(action, kind)
 
     @property
     def _subject(self) -> Subject:
@@ -120,6 +127,7 @@ class _Judge:
         for subject in [None] if policy.whole else self._subjects(policy):
             self._look_at(subject)
             self.evaluations += 1
+            self.counted.clear()
             try:
                 value = known(run())
                 wrong = "" if isinstance(value, bool) else f"assert must be true or false, and is {kind_of(value)}"
@@ -138,10 +146,13 @@ class _Judge:
         wanted = frozenset(policy.when)
         single = next(iter(policy.kinds)) if len(policy.kinds) == 1 and not policy.globs else None
         every = self.scene.subjects if single is None else self.scene.of_kind(single)
+        # What is held and stays as it is violates nothing that it does not violate today, unless the policy looks beyond it.
+        left = self.held if compiled(policy.test).names.isdisjoint(OF_OTHERS) else ()
         return [
             subject
             for subject in every
-            if (not wanted.isdisjoint(subject.actions) if wanted else subject.after is not None and GONE.isdisjoint(subject.actions))
+            if not (subject.address in left and subject.unchanged)
+            and (not wanted.isdisjoint(subject.actions) if wanted else subject.after is not None and GONE.isdisjoint(subject.actions))
             and (single is not None or policy.applies(subject.address, subject.kind))
         ]
 
@@ -163,10 +174,12 @@ class _Judge:
 
     def _violation(self, policy: Policy, subject: Subject | None, wrong: str) -> Violation:
         address, source = (subject.address, subject.source) if subject is not None else (None, None)
+        along = {at for action, kind in self.counted for at in self.scene.counted(action, kind)}
         message = f"{self._message(policy)} ({wrong})" if wrong else self._message(policy)
         return Violation(
-            SORT, policy.id, address, message, policy.level, id="RC-policy-violated", source=policy.source, declared=source, remedy=REMEDY
-        )
+            SORT, policy.id, address, message, policy.level, id="RC-policy-violated", source=policy.source, declared=source, remedy=REMEDY,
+            along=tuple(sorted(along)),
+        )  # fmt: skip
 
     def _message(self, policy: Policy) -> str:
         return "".join(part if isinstance(part, str) else self._part(part) for part in holes(policy.message))
@@ -196,10 +209,12 @@ OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names that the files d
 FILES_SAY: Final = "as far as the files say"
 
 
-def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
-    """The plan with the policies that it violates."""
+def with_violations(
+    kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date, held: Collection[Address] = frozenset()
+) -> Plan:
+    """The plan with the policies that it violates. `held`: what it leaves alone because a guard refuses it."""
     scene = of_plan(kinds, desired, actual, plan)
-    judgement = judge(desired.policies, scene, environment=desired.environment, today=today)
+    judgement = judge(desired.policies, scene, environment=desired.environment, today=today, held=held)
     return replace(plan, violations=(*plan.violations, *judgement.violations), notes=(*plan.notes, *judgement.notes))
 
 
@@ -237,15 +252,15 @@ def by_configuration(kinds: Kinds, desired: Desired, today: date) -> tuple[tuple
 # -- what expressions call --------------------------------------------------------------------------------------------------------------
 
 
-def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
-    """The functions by name. `subject`: the present resource."""
+def functions(scene: Scene, today: date, subject: Callable[[], Subject], count: Callable[[str, str | None], int]) -> Mapping[str, Any]:
+    """The functions by name. `subject`: the present resource; `count`: how many resources of a kind an action happens to."""
     return {
         "json": JSON,
         "range": RANGE,
         "days": Function("days", lambda day: (_day(day) - today).days),
         "until": Function("until", _until),
         "expires": Function("expires", _expires),
-        "count": Function("count", lambda action, kind=None: scene.count(as_text(action), None if kind is None else as_text(kind))),
+        "count": Function("count", lambda action, kind=None: count(as_text(action), None if kind is None else as_text(kind))),
         "others": Function("others", lambda field: scene.others(subject(), as_text(field))),
         "inside": Function("inside", lambda kind, *about: scene.inside(subject(), as_text(kind), *map(known, about))),
     }

@@ -35,6 +35,12 @@ class Subject:
     parent: Address | None = None
     source: Source | None = None
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether all that the service shows of it stays as it is."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and all(after.get(name, UNSET) == value for name, value in before.items())
+
 
 Inside = Callable[[Address, str], Sequence[Values]]
 """The fields of all objects of a kind in a container. Raises `ExpressionError` where they are not all known."""
@@ -68,6 +74,12 @@ class Scene:
         if kind is not None:
             return self._counts[(action, kind)]
         return sum(number for (name, _), number in self._counts.items() if name == action)
+
+    def counted(self, action: str, kind: str | None = None) -> Iterator[Address]:
+        """What `count` counts; of what stays as it is, all that does not."""
+        for subject in self.subjects if kind is None else self.of_kind(kind):
+            if action in subject.actions or (action == KEEP and KEEP not in subject.actions):
+                yield subject.address
 
     def others(self, subject: Subject, field: str) -> int:
         """How many other resources of the same kind and parent have the same value of a field."""

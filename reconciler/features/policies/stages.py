@@ -16,7 +16,8 @@ from reconciler.run.stages import Planned, Stage
 def _judged(planned: Planned) -> Planned:
     if not planned.desired.policies:
         return planned
-    plan = with_violations(planned.kinds, planned.desired, planned.actual, planned.plan, today=now().date())
+    held = planned.operation.selection.held
+    plan = with_violations(planned.kinds, planned.desired, planned.actual, planned.plan, today=now().date(), held=held)
     return replace(planned, plan=plan)
 
 

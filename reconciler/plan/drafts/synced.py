@@ -6,12 +6,12 @@ In: what was read. Out: drafts and removals that write none of it. A difference 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Blocked, Cause, Observed
+from reconciler.model import ORDER, Actual, Blocked, Cause, Observed
 from reconciler.plan.decisions import Draft, Purpose, Removal
 from reconciler.plan.matching.differences import FieldDifference, differences
 from reconciler.resource import Field, Kind, Kinds
@@ -91,7 +91,8 @@ def create_refused(kinds: Kinds, actual: Actual, draft: Draft, container: str | 
     if git is None:
         return draft
     reason = f"is not created: Git governs the structure of {draft.address.container}, from {git}"
-    return draft.block(reason, "add it in the repository, or end the synchronization in the service", id="RC-git-governs")
+    way = "add it in the repository, or remove it from the YAML, or end the synchronization in the service"
+    return draft.block(reason, way, id="RC-git-governs")
 
 
 def deletes_refused(kinds: Kinds, actual: Actual, removals: Mapping[Address, Removal]) -> Iterator[Removal]:
@@ -107,8 +108,11 @@ def deletes_refused(kinds: Kinds, actual: Actual, removals: Mapping[Address, Rem
             yield removal.block(reason, way, id="RC-git-governs")
 
 
-def synced_notes(drafts: Mapping[Address, Draft]) -> Iterator[str]:
-    """A sentence for each object of which Git changed something."""
+def synced_notes(drafts: Mapping[Address, Draft], positions: Iterable[Address]) -> Iterator[str]:
+    """A sentence for each object of which Git changed something. `positions`: of what keeps another position than that in the YAML."""
+    for address in positions:
+        if drafts[address].git and ORDER not in drafts[address].declared.ignores:
+            yield f"{address}: its position is left alone, because Git governs it ({drafts[address].git}): write the order that it has now"
     for draft in drafts.values():
         changed = [difference for difference in draft.ignored if difference.field.name not in draft.declared.ignores]
         for difference in changed:

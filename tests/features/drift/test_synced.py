@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from reconciler.client.service import Reader
@@ -18,6 +19,7 @@ from tests.command_line import Cli
 from tests.harness import Org, kinds
 from tests.organizations import SEED
 from tests.small import described
+from tests.transports import Onward, Way
 
 GIT = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://github.example/acme/docs"}
 SITE: dict[str, Any] = {
@@ -110,8 +112,53 @@ def test_structure_is_neither_created_nor_deleted_nor_moved(org: Org) -> None:
     refused = blocked(org)
     assert refused["acme/site/docs/section/a"].startswith("RC-git-governs: is not deleted")
     assert refused["acme/site/docs/section/c"].startswith("RC-git-governs: is not created")
-    org.write(tree(structure=[*reversed(sections)]))
-    assert org.plan().steps == ()
+    assert "add it in the repository, or remove it from the YAML" in refused["acme/site/docs/section/c"]
+
+
+def test_another_order_in_the_yaml_is_not_written_and_said(org: Org) -> None:
+    org.write(tree(structure=[*reversed(TREE["sites"]["docs"]["structure"])]))
+    plan = org.plan()
+    assert (plan.steps, [note for note in plan.notes if "position" in note]) == (
+        (),
+        [
+            "acme/site/docs/section/a: its position is left alone, because Git governs it "
+            '("acme/docs" (https://github.example/acme/docs)): write the order that it has now'
+        ],
+    )
+
+
+@pytest.mark.parametrize("shown", [None, {}, [], "", "main", 0, True, [{"repoName": "acme/docs"}]], ids=repr)
+def test_what_is_no_repository_governs_nothing(tmp_path: Path, shown: Any) -> None:
+    bare = {name: value for name, value in SPACE.items() if name != "gitSync"}
+    site = {name: value for name, value in SITE.items() if name != "gitSync"}
+    org = Org(tmp_path, seed={**SEED, "spaces": [*SEED["spaces"], bare], "sites": [site]})
+    org.write(TREE)
+    org.apply()
+    org.call("PATCH", "/spaces/spc_git", {"title": "Somebody"})
+    org.way = showing(shown)
+    assert described(org.plan()) == ["acme/space/guides: update title"]
+
+
+def showing(git: Any) -> Way:
+    """Shows something as `gitSync` of each space and site."""
+
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
+        if request.method != "GET" or answer.status_code != 200:
+            return answer
+        await answer.aread()
+        return httpx2.Response(200, json=_with(answer.json(), git), request=request)
+
+    return way
+
+
+def _with(shown: Any, git: Any) -> Any:
+    if isinstance(shown, list):
+        return [_with(item, git) for item in shown]
+    if not isinstance(shown, dict):
+        return shown
+    inner = {name: _with(value, git) for name, value in shown.items()}
+    return {**inner, "gitSync": git} if shown.get("object") in ("space", "site") else inner
 
 
 def test_an_import_marks_what_git_governs(tmp_path: Path) -> None:

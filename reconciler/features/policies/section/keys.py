@@ -25,6 +25,9 @@ OF_A_RESOURCE: Final = frozenset({"address", "kind", "after", "before", "action"
 OF_THE_PLAN: Final = frozenset({"before", "action", "actions", "actor", "count", "inside"})
 """What only a plan knows: `validate` does not evaluate a policy that uses one of these."""
 
+OF_OTHERS: Final = frozenset({"count", "inside", "others"})
+"""What looks at more than the resource."""
+
 
 TABLES: Final = {key.name: {inner.name: inner.doc for inner in key.keys} for key in PROJECT if key.name in POLICIES}
 SECTIONS: Final = {key.name: key.doc for key in PROJECT if key.name in POLICIES}
