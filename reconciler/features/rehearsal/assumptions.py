@@ -52,7 +52,7 @@ GUESSES: Final[tuple[tuple[str, Callable[[Kind, tuple[Action, ...], set[str]], b
     ("A copy of a space comes beside its source, with its pages.", _copies),
     ("A path that the YAML does not write follows from the title: lower case, hyphens, a number where it is taken.", _derived),
     (
-        "A published URL is that of the site, then the path of the section, of the variant, and of the page; the service has no redirects.",
+        "A published URL is that of the site, then the path of the section, of the variant, and of the page; a copy has no redirects.",
         _published,
     ),
     ("A delete takes what is inside along; the first one that remains becomes the default.", _deletes),
