@@ -40,10 +40,7 @@ async def with_held(whole: Planned, read: Callable[[Planned], Awaitable[Planned]
     holding = _Holding(whole)
     if not holding.refuse([*whole.refusals(whole.operation.limits), *_unapproved(whole.operation.unapproved & holding.pending)]):
         return whole
-    while not holding.is_everything:
-        holding.close()
-        if holding.is_everything:
-            break
+    while holding.close():
         rest = narrow(whole, replace(whole.operation, selection=holding.selection))
         if holding.is_more(rest):
             continue
@@ -69,10 +66,6 @@ class _Holding:
     def addresses(self) -> frozenset[Address]:
         """All that is held."""
         return frozenset({*self.refused, *self.belonging})
-
-    @property
-    def is_everything(self) -> bool:
-        return self.pending <= self.addresses
 
     @property
     def selection(self) -> Selection:
@@ -109,8 +102,8 @@ class _Holding:
                 self._hold(_meant(about, left))
         return self.addresses != before
 
-    def close(self) -> None:
-        """Hold what is held with all that it requires, and all that requires any of it."""
+    def close(self) -> bool:
+        """Hold what is held with all that it requires, and all that requires any of it. Returns whether anything is left."""
         limits = replace(self.whole.operation.selection, targets=())
         required = self._decided(replace(limits, chosen=self.addresses))
         changed = {at for at, actions in required.items() if actions != CREATED}
@@ -119,6 +112,7 @@ class _Holding:
         chosen = self.pending - self.addresses - required.keys()
         sent = self._decided(replace(limits, chosen=chosen, held=self.addresses))
         self._hold(self.pending - sent.keys())
+        return bool(self._left)
 
     def _decided(self, selection: Selection) -> dict[Address, tuple[Action, ...]]:
         """What a run about a selection would do, by address."""

@@ -113,7 +113,7 @@ def claim(seed: int) -> None:
             assert not holding.plan.pending, where
             assert holding.plan.state_update.rules is None
             return
-        excludes = tuple(Glob.parse(str(address)) for address in sorted(held))
+        excludes = tuple(Glob.parse(str(address)) for address in sorted(holding.excluded))  # what a saved plan records
         excluded = planned(world, Operation(selection=Selection(excludes=excludes), limits=limits))
         assert sent(holding.plan) == sent(excluded.plan), where
         assert (holding.plan.changes, holding.plan.exposures) == (excluded.plan.changes, excluded.plan.exposures), where

@@ -146,7 +146,7 @@ class _Judge:
         wanted = frozenset(policy.when)
         single = next(iter(policy.kinds)) if len(policy.kinds) == 1 and not policy.globs else None
         every = self.scene.subjects if single is None else self.scene.of_kind(single)
-        # What is held and stays as it is violates nothing that it does not violate today, unless the policy looks beyond it.
+        # What is held and unchanged violates nothing that it does not violate today, unless the policy looks beyond it.
         left = self.held if compiled(policy.test).names.isdisjoint(OF_OTHERS) else ()
         return [
             subject

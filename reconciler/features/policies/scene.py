@@ -37,7 +37,7 @@ class Subject:
 
     @property
     def unchanged(self) -> bool:
-        """Whether all that the service shows of it stays as it is."""
+        """Whether all that the service shows of it is unchanged."""
         before, after = self.before, self.after
         return before is not None and after is not None and all(after.get(name, UNSET) == value for name, value in before.items())
 
@@ -76,7 +76,7 @@ class Scene:
         return sum(number for (name, _), number in self._counts.items() if name == action)
 
     def counted(self, action: str, kind: str | None = None) -> Iterator[Address]:
-        """What `count` counts; of what stays as it is, all that does not."""
+        """What `count` counts; of `keep`, all that changes."""
         for subject in self.subjects if kind is None else self.of_kind(kind):
             if action in subject.actions or (action == KEEP and KEEP not in subject.actions):
                 yield subject.address

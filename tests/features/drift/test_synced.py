@@ -128,7 +128,7 @@ def test_another_order_in_the_yaml_is_not_written_and_said(org: Org) -> None:
 
 
 @pytest.mark.parametrize("shown", [None, {}, [], "", "main", 0, True, [{"repoName": "acme/docs"}]], ids=repr)
-def test_what_is_no_repository_governs_nothing(tmp_path: Path, shown: Any) -> None:
+def test_what_is_not_a_repository_governs_nothing(tmp_path: Path, shown: Any) -> None:
     bare = {name: value for name, value in SPACE.items() if name != "gitSync"}
     site = {name: value for name, value in SITE.items() if name != "gitSync"}
     org = Org(tmp_path, seed={**SEED, "spaces": [*SEED["spaces"], bare], "sites": [site]})
