@@ -128,3 +128,88 @@ def page_of(cli: Cli, title: str, path: str) -> str:
         spaces = [json.loads(data) for (data,) in db.execute("SELECT data FROM objects WHERE kind = 'space'").fetchall()]
     space = next(space for space in spaces if space["title"] == title)
     return next(str(page["id"]) for page in space["_pages"] if page["path"] == path)
+
+
+def test_the_plan_says_where_the_urls_lead(cli: Cli) -> None:
+    for name in ("v2", "v3"):
+        release(cli, name)
+        apply(cli)
+    release(cli, "v4")
+    said = cli("plan", "p", code=0).stdout
+    assert "acme/space/use is no longer shown: its URLs lead to those of its copy acme/space/use-v2." in said
+
+
+def test_the_only_version_that_is_kept_may_be_the_new_one(cli: Cli) -> None:
+    seen = paths(cli)
+    release(cli, "v2", keep=1)
+    apply(cli)
+    assert no_silent_end(cli, seen)["/docs/use/v1/install"] == "/docs/use/v2/install"
+    settled(cli)
+
+
+def test_a_version_that_nobody_copied_leads_to_a_copy_of_the_same_version(cli: Cli) -> None:
+    for name, words in (("v2", ()), ("v3", ()), ("v4", ("--from", "v2"))):
+        release(cli, name, *words)
+        apply(cli)
+    seen = paths(cli)
+    release(cli, "v5", keep=2)
+    apply(cli)
+    assert no_silent_end(cli, seen)["/docs/use/v3/install"] == "/docs/use/v4/install"
+
+
+def test_what_is_declared_gone_leads_nowhere(cli: Cli) -> None:
+    gone = [{"url": "/use/v1/**", "reason": "no longer supported"}]
+    project(cli, urls={**URLS, "gone": gone})
+    for name in ("v2", "v3", "v4"):
+        release(cli, name)
+        apply(cli)
+    assert table(cli)["/docs/use/v1/install"] == "", "410"
+    settled(cli)
+
+
+def test_what_is_no_copy_is_refused_as_before(cli: Cli) -> None:
+    path = cli.root / "p/reconciler.yaml"
+    document = yaml.safe_load(path.read_text())
+    document["organizations"]["acme"]["sites"]["docs"]["structure"][1]["spaces"][0] |= {"space": "start", "key": "other"}
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    assert "RC-dead-urls" in apply(cli, code=exits.REFUSED).stderr
+
+
+def test_undo_shows_the_versions_again_and_their_redirects_end(cli: Cli) -> None:
+    for name in ("v2", "v3"):
+        release(cli, name)
+        apply(cli)
+    before, seen = (cli.root / "p/reconciler.yaml").read_text(), paths(cli)
+    release(cli, "v4")
+    apply(cli)
+    assert "/docs/use/v1/install" in table(cli)
+    seen |= paths(cli)
+    cli("propose", "--undo", "--project", "p", code=0)
+    assert (cli.root / "p/reconciler.yaml").read_text() == before
+    assert "/use/v4" in cli("undo", "last", "p", *ALLOWED, code=exits.REFUSED).stderr, "what the release published ends"
+    cli("undo", "last", "p", *ALLOWED, "--allow-dead-urls", "/use/v4/**", code=0)
+    live = titles(cli, {"/docs/use/v1/install", "/docs/use/v3/install", "/docs/use/v4/install", "/docs/use"})
+    assert live.keys() == {"/docs/use/v1/install", "/docs/use/v3/install", "/docs/use"}
+    lines = table(cli)
+    assert "/docs/use/v1/install" not in lines, "the page answers there again"
+
+
+CUTS = [*itertools.product(range(1, MOST), ("before", "after")), (0, "files")]
+
+
+@costly
+@pytest.mark.parametrize(("nth", "where"), spread(CUTS, 5))
+def test_a_release_that_is_killed_at_any_request_is_finished_without_a_lost_url(cli: Cli, nth: int, where: str) -> None:
+    for name in ("v2", "v3"):
+        release(cli, name)
+        apply(cli)
+    seen = paths(cli)
+    release(cli, "v4")
+    number = cli.json("plan", "p")["summary"]["requests"]
+    sort, fatal = (AfterAll, number) if where == "files" else (Requests, 2 * nth - (where == "before"))
+    code = died(cli, fatal, "apply", "p", *ALLOWED, sort=sort)
+    assert (code < 0) == (nth <= number)
+    apply(cli)
+    lines = no_silent_end(cli, seen | paths(cli))
+    assert lines["/docs/use/v1/install"] == "/docs/use/v2/install"
+    settled(cli)

@@ -35,8 +35,10 @@ def with_replaced(kinds: Kinds, desired: Desired, actual: Actual, called: Mappin
         copy = _copy(kinds, desired, urls, variant, section) if section is not None else None
         if copy is None:
             continue
-        bases = {recorded_url(base): recorded_url(copy.bases.get(rank, copy.bases[0])) for rank, base in variant.bases.items()}
-        replaced |= bases
+        for rank, base in variant.bases.items():
+            same = copy.bases.get(rank, base)
+            # Where the copy takes a shorter URL, what it does not have there is found at its whole one.
+            replaced[recorded_url(base)] = recorded_url(same if same != base else copy.bases[0])
         notes += [f"{urls.names[variant.space]} is no longer shown: its URLs lead to those of its copy {urls.names[copy.space]}."]
     if not replaced:
         return plan
