@@ -67,7 +67,7 @@ def _sibling(
     kinds: Kinds, desired: Desired, content: Address, candidates: Mapping[Address, int], after: Mapping[Address, Variant]
 ) -> Variant | None:
     """The oldest that is shown of those that are copied from the same as this."""
-    above = [address for address in list(_origins(kinds, desired, content))[:-1]]
+    above = list(_origins(kinds, desired, content))[:-1]
     related = [address for address in candidates if any(origin in above for origin in _origins(kinds, desired, address))]
     return after[max(related, key=lambda address: candidates[address])] if related else None
 

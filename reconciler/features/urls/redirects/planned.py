@@ -137,7 +137,12 @@ def _continued(earlier: Moves, moves: Moves) -> dict[str, tuple[Address, str | N
 
 
 def _redirection(
-    settings: UrlSettings, plan: Plan, recorded: RecordedUrls, former: Mapping[str, FormerUrl], after: AnsweringUrls, roots: Mapping[Address, str]
+    settings: UrlSettings,
+    plan: Plan,
+    recorded: RecordedUrls,
+    former: Mapping[str, FormerUrl],
+    after: AnsweringUrls,
+    roots: Mapping[Address, str],
 ) -> Redirection:
     changes = _left(plan)
     moves = _moves(changes)
