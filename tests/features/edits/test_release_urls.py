@@ -168,7 +168,7 @@ def test_what_is_declared_gone_leads_nowhere(cli: Cli) -> None:
     settled(cli)
 
 
-def test_what_is_no_copy_is_refused_as_before(cli: Cli) -> None:
+def test_a_version_whose_copy_is_not_shown_is_refused_as_before(cli: Cli) -> None:
     path = cli.root / "p/reconciler.yaml"
     document = yaml.safe_load(path.read_text())
     document["organizations"]["acme"]["sites"]["docs"]["structure"][1]["spaces"][0] |= {"space": "start", "key": "other"}
