@@ -23,6 +23,7 @@ from reconciler.config.source.files import unreadable
 from reconciler.errors import ConfigError, Refused
 from reconciler.features.edits.changes import carried_out
 from reconciler.features.edits.operations import EditOperation, operations
+from reconciler.features.edits.release_notes import release_notes
 from reconciler.features.edits.texts import ProjectTexts, project_texts
 from reconciler.features.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.model import Desired, Plan, Severity, Violation
@@ -74,7 +75,10 @@ def propose(operation: Operation, voice: Voice, kinds: Kinds, data: Any, *, writ
         if write:  # also what changes nothing is the last proposal: an undo must not take back the one before it
             replace_files(root, before.texts, changed)
     diff = tuple(line for name, text in changed.items() for line in _diff(voice, name, before.texts[name], text))
-    notes += [*judged_alone, *_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
+    released = [
+        note for step in steps if step.op == "release" for note in release_notes(old.desired, after.projects[environment].desired, step)
+    ]
+    notes += [*released, *judged_alone, *_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
     return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
 
 

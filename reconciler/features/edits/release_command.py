@@ -33,7 +33,8 @@ def command(
 ) -> int:  # fmt: skip
     """Write the next version of the section ADDRESS: a copy of the space, shown in front of the others. Sends no requests.
 
-    apply copies, names, places and publishes it. What is no longer shown keeps its space. `propose --undo` restores the files.
+    apply copies, names, places and publishes it. What is no longer shown keeps its space; with urls.redirects,
+    its URLs lead to the next version. `propose --undo` restores the files.
 
     \b
     Example:

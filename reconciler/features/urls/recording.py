@@ -8,13 +8,14 @@ What answers before the first request is public, whoever moved it there, and a r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from reconciler.errors import ServiceError
 from reconciler.features.urls.model.ledger import CLOSED
 from reconciler.features.urls.model.pages import AnsweringUrls
-from reconciler.features.urls.model.planned import REDIRECTS
-from reconciler.features.urls.model.redirects import RecordedUrls, RedirectPlan, url_settings
+from reconciler.features.urls.model.planned import REDIRECTS, URLS
+from reconciler.features.urls.model.redirects import RedirectPlan, url_settings
 from reconciler.features.urls.read.ledger import read_answering, read_ledger
 from reconciler.features.urls.redirects.planned import private_moves, with_redirects
 from reconciler.features.urls.redirects.written import check_redirects, settled_redirects
@@ -35,7 +36,7 @@ def _begins(session: ApplySession, planned: Planned) -> None:
     if planned.plan.steps and _keeps_ledger(session):
         _recorded(session, planned.actual)
         if url_settings(session.project.desired) is not None:
-            kept.remember_moves(session.journal, private_moves(planned.plan))
+            kept.remember_moves(session.journal, private_moves(planned.plan), planned.plan.feature(URLS).replaced)
         kept.doubt_urls(session.journal)
     kept.keep_trees(session.journal, planned.feature(TREES))
 
@@ -43,7 +44,8 @@ def _begins(session: ApplySession, planned: Planned) -> None:
 def _ends(session: ApplySession, planned: Planned) -> bool:
     redirects, settings = _settled(session, planned), url_settings(session.project.desired)
     written = settled_redirects(session.voice, session.project.settings.root, redirects, planned.plan.feature(REDIRECTS))
-    moves = planned.feature(RECORDED).moves or private_moves(planned.plan)
+    known = planned.feature(RECORDED)
+    moves = known.moves or known.replaced or private_moves(planned.plan) or planned.plan.feature(URLS).replaced
     if written and redirects is not None and settings is not None and session.project.desired.writes_files and moves:
         kept.forget_remembered_moves(session.journal)
     return written
@@ -73,7 +75,7 @@ def _settled(session: ApplySession, planned: Planned) -> RedirectPlan | None:
     # What the plan knew as public counts as that, although what ended with the run is recorded by now.
     known = planned.feature(RECORDED)
     public = {**kept.recorded_urls(session.journal).public, **known.public}
-    return with_redirects(session.project.desired, planned.plan, RecordedUrls(public, known.moves), after=after).feature(REDIRECTS)
+    return with_redirects(session.project.desired, planned.plan, replace(known, public=public), after=after).feature(REDIRECTS)
 
 
 def _keeps_ledger(session: ApplySession) -> bool:

@@ -11,6 +11,7 @@ from reconciler.features.urls.model.pages import PageTree
 from reconciler.features.urls.model.planned import REDIRECTS as REDIRECT_PLAN, URLS, PlannedUrls
 from reconciler.features.urls.model.redirects import RecordedUrls, url_settings
 from reconciler.features.urls.plan.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
+from reconciler.features.urls.plan.replaced import with_replaced
 from reconciler.features.urls.read.ledger import read_answering
 from reconciler.features.urls.read.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
 from reconciler.features.urls.redirects.planned import between, with_redirects
@@ -84,7 +85,9 @@ def _paged(planned: Planned) -> Planned:
         objects = planned.actual.objects
         linking, failed = linking_pages(planned.feature(LINKS), dead, caller(planned.kinds, planned.objects, objects, objects))
         plan = replace(plan, notes=(*plan.notes, *failed)).with_feature(URLS, replace(plan.feature(URLS), linking=linking))
-    return replace(planned, plan=with_answering(plan, trees) if planned.feature(ANSWERING) else plan)
+    if planned.feature(ANSWERING):
+        plan = with_replaced(planned.kinds, planned.desired, planned.actual, planned.objects, with_answering(plan, trees))
+    return replace(planned, plan=plan)
 
 
 def _redirected(planned: Planned) -> Planned:

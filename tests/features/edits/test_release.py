@@ -70,6 +70,27 @@ def test_what_is_released_is_a_copy_of_the_newest_or_of_the_named_version(cli: C
     assert variants(cli) == ["v4", "v3", "v2", "v1"]
 
 
+def test_without_redirects_it_says_which_urls_end_and_what_to_write(cli: Cli) -> None:
+    assert "URLs end" not in released(cli, "v2", "--default").stderr
+    said = released(cli, "v3", "--default", "--keep", "2").stderr
+    assert "No longer shown: acme/site/docs/site-space/guides. Its URLs end" in said
+    assert "write urls: {redirects: [nginx]}" in said
+    path = cli.root / "p/reconciler.yaml"
+    path.write_text(f"{path.read_text()}\nurls: {{redirects: [nginx]}}\n")
+    assert "Redirects lead from its URLs to the next version" in released(cli, "v4", "--default", "--keep", "2").stderr
+
+
+def test_tests_of_access_that_name_the_old_version_alone_are_unchanged_and_named(cli: Cli) -> None:
+    path = cli.root / "p/reconciler.yaml"
+    path.write_text(
+        path.read_text() + "\naccess:\n  - {as: anyone, mustNotSee: [acme/space/guides]}\n  - {as: anyone, mustNotSee: ['acme/space/*']}\n"
+    )
+    rules = path.read_text().partition("access:")[2]
+    said = released(cli, "v2", "--default").stderr
+    assert said.count("names acme/space/guides and not the new version; only people change it") == 1
+    assert path.read_text().partition("access:")[2] == rules
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

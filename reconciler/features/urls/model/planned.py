@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,8 @@ class PlannedUrls:
 
     `changes`: every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs. `groups`: the same
     as people read it, what ends first; new URLs are in no group. `linking`: the pages that link to pages that answer nowhere after the
-    plan. `answering_before`, `answering_after`: all URLs that answer to anybody; None as long as no page was read for them.
+    plan. `answering_before`, `answering_after`: all URLs that answer to anybody; None as long as no page was read for them. `replaced`: by
+    the URL below which a plan stops to show something, the URL below which the next copy of it is shown.
     """
 
     changes: tuple[PageChange, ...] = ()
@@ -25,6 +27,7 @@ class PlannedUrls:
     linking: tuple[LinkingPage, ...] = ()
     answering_before: AnsweringUrls | None = field(default=None, metadata=UNSHOWN)
     answering_after: AnsweringUrls | None = field(default=None, metadata=UNSHOWN)
+    replaced: Mapping[str, str] = field(default_factory=dict, metadata=UNSHOWN)
 
 
 URLS: Final = FeatureKey("URLs of a plan", PlannedUrls())

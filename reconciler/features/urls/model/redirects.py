@@ -69,13 +69,15 @@ Moves = Mapping[str, tuple[Address, str | None]]
 @dataclass(frozen=True)
 class RecordedUrls:
     """What the state knows of URLs. `public`: every URL of the ledger. `moves`: the URLs that only some readers knew, which a run that was
-    killed before it wrote its files was about to move."""
+    killed before it wrote its files was about to move. `replaced`: by the URL below which such a run stopped to show something, the URL
+    below which the next copy of it is shown."""
 
     public: Mapping[str, FormerUrl] = field(default_factory=dict)
     moves: Moves = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.public or self.moves)
+        return bool(self.public or self.moves or self.replaced)
 
 
 @dataclass(frozen=True)

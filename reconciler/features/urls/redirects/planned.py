@@ -69,7 +69,7 @@ def with_redirects(desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHIN
     before, then = plan.feature(URLS).answering_before or AnsweringUrls(), after or plan.feature(URLS).answering_after or AnsweringUrls()
     former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
-    result = without_case(settings.service, _redirection(settings, plan, recorded.moves, former, then, roots), then)
+    result = without_case(settings.service, _redirection(settings, plan, recorded, former, then, roots), then)
     dead, ended = _named(settings.earlier, result, recorded.moves, former, before, then)
     shown = desired.dead_urls is not DeadUrls.IGNORE
     named, past = (
@@ -137,7 +137,12 @@ def _continued(earlier: Moves, moves: Moves) -> dict[str, tuple[Address, str | N
 
 
 def _redirection(
-    settings: UrlSettings, plan: Plan, earlier: Moves, former: Mapping[str, FormerUrl], after: AnsweringUrls, roots: Mapping[Address, str]
+    settings: UrlSettings,
+    plan: Plan,
+    recorded: RecordedUrls,
+    former: Mapping[str, FormerUrl],
+    after: AnsweringUrls,
+    roots: Mapping[Address, str],
 ) -> Redirection:
     changes = _left(plan)
     moves = _moves(changes)
@@ -147,8 +152,9 @@ def _redirection(
         former,
         after,
         gone_test(settings.gone, roots),
-        {**_continued(earlier, moves), **moves},
+        {**_continued(recorded.moves, moves), **moves},
         lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in containing(url)),
+        {**recorded.replaced, **plan.feature(URLS).replaced},
     )
 
 

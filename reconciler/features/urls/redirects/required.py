@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
@@ -126,13 +126,15 @@ def ending(url: str) -> str:
 
 @dataclass(frozen=True)
 class _Search:
-    """Where the content of a URL is afterwards. All URLs as in the ledger; `moves`: where a plan says that the page of a URL will be."""
+    """Where the content of a URL is afterwards. All URLs as in the ledger; `moves`: where a plan says that the page of a URL will be;
+    `replaced`: below which URL a copy is shown of what was shown below a URL."""
 
     lines: Mapping[str, Redirect]
     former: Mapping[str, FormerUrl]
     after: AnsweringUrls
     moves: Mapping[str, str]
     places: Mapping[str, list[PageUrl]]
+    replaced: Mapping[str, str]
 
     def target(self, source: str) -> str | None:
         """Where a URL must lead; None where nothing answers what was there."""
@@ -187,6 +189,8 @@ class _Search:
             return self._followed(line.target, seen | {url}, is_public=is_public) if line.target is not None else None
         if (move := self._move(url, is_public=is_public)) is not None:
             return move + ending(target)
+        if (copy := self.copy_of(url)) is not None:
+            return copy + ending(target)
         # Nobody knows what answers at a URL of no site of ours.
         is_ours = former is not None or url in self.moves or any(is_below(url, root) for root in self.after.roots.values())
         return target if self.may_answer(url) or not is_ours else None
@@ -200,6 +204,24 @@ class _Search:
             seen.add(move)
             move = self.moves.get(move)
         return None
+
+    def copy_of(self, url: str) -> str | None:
+        """Where everybody can read a copy of what was shown at a URL: the page with the same path, else the first page."""
+        seen = {url}
+        while True:
+            above = next((above for above in reversed(containing(url)) if above in self.replaced), None)
+            if above is None:
+                return None
+            top = self.replaced[above]
+            page = top + url[len(above) :]
+            # Of a copy that the plan makes, nobody knows the pages yet.
+            for copy in (page, top):
+                if copy in self.after.public or (copy == page and not self.after.created.isdisjoint(containing(copy))):
+                    return copy
+            if page in seen:
+                return None
+            seen.add(page)
+            url = page
 
     def may_answer(self, url: str) -> bool:
         """Whether a page that could not be read may answer at a URL."""
@@ -218,18 +240,21 @@ def redirection(
     is_gone: Callable[[str, Address], bool] = lambda url, site: False,
     moves: Mapping[str, tuple[Address, str | None]] = {},
     unknown: Callable[[str], bool] = lambda url: False,
+    replaced: Mapping[str, str] = {},
 ) -> Redirection:
     """The redirects there must be, from those there are and every URL that was public. All URLs are spelled as in the ledger.
 
     `lines`: of the tables. `former`: what the ledger and the service know, by URL. `after`: what answers to anybody afterwards. `is_gone`:
     whether the project declares a URL of a site as gone. `moves`: by URL, the site of a page that leaves it and where it will answer, also
-    for URLs that only some readers know. `unknown`: whether only the service knows the new URL of what was at one.
+    for URLs that only some readers know. `unknown`: whether only the service knows the new URL of what was at one. `replaced`: by the URL
+    below which something was shown, the URL below which the next copy of it is; a URL that is declared gone does not lead there.
     """
     known = {line_url(line.source): line for line in lines}
     places: dict[str, list[PageUrl]] = {}
     for answer in after.public.values():
         places.setdefault(answer.page, []).append(answer)
-    search = _Search(known, former, after, {url: to for url, (_, to) in moves.items() if to is not None}, places)
+    search = _Search(known, former, after, {url: to for url, (_, to) in moves.items() if to is not None}, places, {})
+    copies = replace(search, replaced=replaced)
     rules, dead = dict[str, Redirect](), dict[str, DeadUrl]()
     sites = {url: site for url, (site, _) in moves.items()} | {url: past.site for url, past in former.items()}
     sites |= {source: line.site for source, line in known.items()}
@@ -244,7 +269,9 @@ def redirection(
         declared, by = is_gone(url, site) or (to != "" and is_gone(to, site)), line.by if line is not None else RECONCILER
         if line is None and search.may_answer(url) and not url.endswith(ANY):
             continue
-        target = search.target(source)
+        target = (search if declared else copies).target(source)
+        if target is None and past is not None and not declared and (line is None or line.target is not None):
+            target = copies.copy_of(url)
         if target is not None and recorded_url(target) != url:
             rules[source] = Redirect(site, source, target, by)
         elif line is not None and line.target is None:

@@ -77,10 +77,11 @@ def record_urls(journal: Journal, sites: Mapping[Address, SiteLedger], gone: Col
     return journal.store(lambda connection, state: write_sites(connection, state, sites, gone, run=journal.run, at=seen))
 
 
-def remember_moves(journal: Journal, moves: Moves) -> None:
-    """Remember which URLs this run moves that the ledger does not have, until somebody writes the files."""
-    if moves:
-        journal.add_to_summary(moves_data(moves))
+def remember_moves(journal: Journal, moves: Moves, replaced: Mapping[str, str] = {}) -> None:
+    """Remember which URLs this run moves that the ledger does not have, and what replaces what it stops to show, until somebody writes the
+    files."""
+    if moves or replaced:
+        journal.add_to_summary(moves_data(moves, replaced))
 
 
 def forget_remembered_moves(journal: Journal) -> None:

@@ -67,24 +67,29 @@ def _write(connection: Connection, state: int, site: str, pages: Mapping[str, st
 
 def read_recorded(connection: Connection, state: int) -> RecordedUrls:
     """Every URL of the ledger with the page that it had last; and the moves of runs whose files were not written."""
-    return RecordedUrls(_read_public(connection, state), _read_moves(connection, state))
+    return RecordedUrls(_read_public(connection, state), _read_moves(connection, state), _read_replaced(connection, state))
 
 
 MOVES: Final = "moves"  # in the summary of a run
+REPLACED: Final = "replaced"
 WHAT: Final = "the URLs that a run moves"
-_MOVING: Final = f"SELECT id, summary FROM runs WHERE state = :state AND summary LIKE '%\"{MOVES}\":%' ORDER BY started, id"
+_MOVING: Final = (
+    f"SELECT id, summary FROM runs WHERE state = :state AND (summary LIKE '%\"{MOVES}\":%' OR summary LIKE '%\"{REPLACED}\":%')"
+    " ORDER BY started, id"
+)
 _SUMMARY: Final = "UPDATE runs SET summary = :text WHERE state = :state AND id = :run"
 
 
-def moves_data(moves: Moves) -> dict[str, Any]:
-    """Moves as they are in the summary of a run; empty for none."""
-    return {MOVES: {url: [str(site), to] for url, (site, to) in sorted(moves.items())}} if moves else {}
+def moves_data(moves: Moves, replaced: Mapping[str, str]) -> dict[str, Any]:
+    """Moves, and what is replaced, as they are in the summary of a run; empty for none."""
+    moving = {MOVES: {url: [str(site), to] for url, (site, to) in sorted(moves.items())}} if moves else {}
+    return {**moving, REPLACED: dict(sorted(replaced.items()))} if replaced else moving
 
 
 def forget_moves(connection: Connection, state: int) -> None:
-    """Forget the moves of all runs: the files have them."""
+    """Forget what all runs moved and replaced: the files have it."""
     for row in connection.rows(_MOVING, state=state):
-        kept = {key: value for key, value in mapping(row.summary, WHAT).items() if key != MOVES}
+        kept = {key: value for key, value in mapping(row.summary, WHAT).items() if key not in (MOVES, REPLACED)}
         connection.run(_SUMMARY, state=state, run=row.id, text=to_json(kept, WHAT))
 
 
@@ -97,6 +102,16 @@ def _read_moves(connection: Connection, state: int) -> Moves:
         except (AttributeError, TypeError, ValueError) as error:
             raise damaged(WHAT) from error
     return moves
+
+
+def _read_replaced(connection: Connection, state: int) -> dict[str, str]:
+    replaced: dict[str, str] = {}
+    for row in connection.rows(_MOVING, state=state):
+        try:
+            replaced |= {str(url): str(to) for url, to in mapping(row.summary, WHAT).get(REPLACED, {}).items()}
+        except AttributeError as error:
+            raise damaged(WHAT) from error
+    return replaced
 
 
 def _read_public(connection: Connection, state: int) -> dict[str, FormerUrl]:
