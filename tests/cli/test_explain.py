@@ -240,6 +240,12 @@ def test_annotations_have_the_level_of_the_finding(cli: Cli) -> None:
     assert "::warning file=p/reconciler.yaml,line=5,col=3,title=RC-unused-variable::vars.rest: no expression uses it\n" in result.stdout
 
 
+def test_sarif_has_the_edits_of_what_can_be_fixed(cli: Cli) -> None:
+    cli.write("p/reconciler.yaml", PROJECT)
+    (run,) = json.loads(cli("validate", "p", "--lint", "--format", "sarif").stdout)["runs"]
+    assert [result["ruleId"] for result in run["results"] if result.get("fixes")] == ["RC-unused-variable"]
+
+
 def test_a_fix_removes_the_values_that_environments_give_to_an_unused_variable(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT)
     cli.write("p/environments/staging.yaml", "vars: {rest: 2}\n")

@@ -278,9 +278,9 @@ async def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_wa
 
     refuse = httpx2.Response(429, headers={"Retry-After": "60"})
     async with Writer(SETTINGS, transport=mock(lambda _: refuse), clock=clock, listener=notes) as writer:
-        with pytest.raises(Unavailable, match="deadline passed"):
+        with pytest.raises(Unavailable, match="deadline passed before it could be sent: the service's rate limit is used up") as caught:
             await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=30)
-        assert writer.requests == 1
+        assert (caught.value.id, writer.requests) == ("RC-rate-limited", 1)
 
     assert clock.slept == []
 

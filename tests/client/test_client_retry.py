@@ -315,8 +315,9 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
         async with Writer(settings, transport=mock(handler), clock=LoopClock(EPOCH)) as writer:
             first = asyncio.create_task(writer.send("POST", "/x", {}, retry=CREATE))
             await asyncio.sleep(0)
-            with pytest.raises(Unavailable, match="deadline passed"):
+            with pytest.raises(Unavailable, match=r"deadline passed before it could be sent$") as caught:
                 await writer.send("POST", "/x", {}, retry=CREATE, deadline=2)
+            assert caught.value.id == "RC-too-late-to-send"
             assert (await first).status == 200
             assert writer.requests == 1
 

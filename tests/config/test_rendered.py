@@ -161,6 +161,16 @@ def test_a_split_list_that_is_emptied_and_one_that_generates_nothing_stay_lists(
     same(root, tmp_path / "made", environment="staging")
 
 
+def test_no_error_of_a_resource_that_a_patch_removes_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reconciler.config.source.problems.PROBLEMS_MAX", 2)
+    (tmp_path / "environments").mkdir()
+    spaces = ", ".join(f"{{space: {key}, title: {key}, duplicateOf: nowhere-{key}}}" for key in "abc")
+    (tmp_path / "reconciler.yaml").write_text(f"{HEAD}organizations: {{acme: {{id: org_acme, content: [{spaces}]}}}}\n", encoding="utf-8")
+    (tmp_path / "environments" / "staging.yaml").write_text("patch: [{match: acme/space/*, remove: true}]\n", encoding="utf-8")
+    removed = load(tmp_path, kinds(), environment="staging").desired.excluded
+    assert [str(address) for address in removed] == ["acme/space/a", "acme/space/b", "acme/space/c"]
+
+
 @costly
 def test_a_large_project_is_rendered_in_proportion_to_its_size(tmp_path: Path) -> None:
     def text(count: int) -> str:

@@ -286,3 +286,16 @@ def test_what_is_removed_from_what_is_transferred_is_deleted_unless_another_obje
     assert "moved: [{from: acme/space/js, to: beta/space/NEW-KEY}]" in plan.blocked[0].remedy
     org.applied([], [collection("sdk", space("es", "JavaScript", of="base"))], line, ("acme/space/js", "beta/space/es"), protect=[])
     assert org.addresses()["beta/space/es"] == ids["acme/space/js"]
+
+
+def test_what_looks_like_something_of_another_organization_waits_for_what_it_is_in(org: Two) -> None:
+    """One line for the collection is enough for both: the space names it as the cause, and the collection has its own."""
+    org.applied([collection("sdk", space("js"))], [], protect=[])
+    org.declare([], [collection("sdk", space("js", of="base"))], protect=[])
+    plan = org.plan()
+    assert {refusal.id for refusal in plan.blocked} == {"RC-probable-transfer"}
+    causes = {str(refusal.address): refusal.cause and str(refusal.cause) for refusal in plan.blocked}
+    assert causes == {
+        "acme/collection/sdk": None, "acme/space/js": "beta/collection/sdk",
+        "beta/collection/sdk": None, "beta/space/js": "beta/collection/sdk",
+    }  # fmt: skip

@@ -61,6 +61,7 @@ def place(key: str, tag: str | None = None, bare: str | None = None) -> Resource
         (place("ed:"), {"title": DROP}, 'title: "A", ', ""),
         (place("space: one", "space"), {"title": "z"}, "title: x", "title: z"),
         (place("two\n  - space", "space"), {"space": "six", "key": "two"}, "- two\n", "- {space: six, key: two}\n"),
+        (place("two\n  - space", "space"), {"space": "six"}, "- two\n", "- {space: six}\n"),
         (place("two\n  - space", "space"), {"default": True}, "- two\n", "- {space: two, default: true}\n"),
         (place("space: three", "space"), {"default": DROP}, "    default: true   # note\n", "    # note\n"),
         (place("ada:", None, "role"), {"role": "read"}, "ada: admin", "ada: read"),

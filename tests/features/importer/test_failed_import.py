@@ -89,7 +89,7 @@ def test_a_full_disk_leaves_nothing(cli: Cli) -> None:
         before = tree(cli.root)
         result = cli("import", "a/b/new", *ORG, env=env)
         assert result.exit_code == 3
-        assert "the project cannot be written: " in result.stderr
+        assert "the project cannot be written: file too large [RC-file-not-written]" in result.stderr
         assert tree(cli.root).keys() == before.keys()
     works(cli)
 

@@ -152,6 +152,7 @@ def test_a_name_is_vague_where_every_word_of_it_is(name: str, vague: bool, tmp_p
         ("${vars.other} and {{ page.title }}", None),
         ("{{ each.key }} in {{ env.name }}", None),
         ("vars.brand", None),
+        ("A template:\n{{ vars.brand }}", None),  # several lines are a template or a sample of the documentation itself
     ],
 )
 def test_only_what_would_be_an_expression_in_the_right_brackets_is_one_to_write_so(text: str, part: str | None, tmp_path: Path) -> None:

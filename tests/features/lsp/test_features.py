@@ -12,6 +12,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from reconciler.config import load
+from reconciler.features.lsp.language import Language
+from reconciler.features.lsp.place import PathStep
 from reconciler.kinds import load as load_kinds
 from tests import processes
 from tests.features.lsp.conftest import EXAMPLES
@@ -78,6 +80,13 @@ def test_keys_are_completed_with_their_sentences(editor: Editor, acme: Path) -> 
     assert isinstance(edit, types.TextEdit)
     assert (edit.new_text, editor.marked(uri, edit.range)) == ("visibility: ", "vis")
     assert offered["visibility"].documentation
+
+
+def test_a_key_without_a_sentence_of_its_own_has_the_one_of_the_form_of_its_value() -> None:
+    language = Language(load_kinds())
+    (source,) = [form for form in language.file("reconciler.yaml", None) if form.schema]
+    forms = language.around([source], [PathStep(key) for key in ("defaults", "openapi", "source")], {})
+    assert language.keys(forms)["url"].doc == "Text; a text field uses the text as it is written."
 
 
 def test_the_first_key_of_a_node_decides_which_keys_follow(editor: Editor, acme: Path) -> None:

@@ -12,6 +12,7 @@ from mcp import Client, MCPError
 from mcp_types import ListRootsResult, Root
 
 from reconciler.features.mcp.answers import BYTES
+from reconciler.features.mcp.resources import page_of
 from reconciler.sandbox.server import embedded
 from tests.command_line import Cli, applied_project, initialised
 from tests.features.mcp.client import Agent, succeeded, text_of
@@ -125,3 +126,10 @@ def test_a_long_reading_reports_its_progress_and_ends_when_it_is_cancelled(cli: 
         seconds = agent.session(["p", "--base-url", running.base_url, "--max-rps", "0.2"], work)
     assert seconds < 15
     assert any("Reading p" in text for text in heard)
+
+
+@pytest.mark.parametrize("number", ["", "two", "-1", "\u00b2", "1" * 7])
+def test_a_page_whose_number_is_none_is_the_first_one(number: str) -> None:
+    lines = [str(line) for line in range(9)]
+    uri = "reconciler://file/p/a.yaml"
+    assert page_of(f"{uri}?page={number}", lines, 8) == page_of(uri, lines, 8)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from reconciler import exits
+from reconciler.client.service import Reader
+from reconciler.features.health.plan import HealthInputs
+from reconciler.features.health.site.read import site_pages
 from reconciler.features.health.site.report import site_sheet
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual
 from reconciler.report.formats.html import html
 from tests.command_line import Cli
 from tests.documents import valid
@@ -124,6 +131,11 @@ def test_what_people_have_begun_is_on_the_page_with_titles_and_ages(broken: Cli)
     ]
     text = broken("health", "p", "--site", "docs").stdout
     assert re.search(r'1 open change request \("Rewrite for v3", Grace, [\d,]+ days old\)', text)
+
+
+def test_the_pages_of_an_object_that_no_reading_shows_are_not_requested() -> None:
+    inputs = cast(HealthInputs, SimpleNamespace(kinds=kinds(), actual=Actual()))
+    assert asyncio.run(site_pages(cast(Reader, None), inputs, [("space", "spc_hidden")], lambda keys: {})) == {}
 
 
 def test_a_page_of_html_shows_two_pictures_and_runs_nothing() -> None:

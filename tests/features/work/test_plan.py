@@ -11,6 +11,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client.answers import Answer, WholeList
+from reconciler.features.work.guard import listed_sorts
 from reconciler.features.work.model import OPEN_WORK, OpenWork, PlannedWork, WorkEffect, WorkItem, WorkSort
 from reconciler.features.work.plan import Loss, counted_sort, joined, losses, moment, unfinished, with_open_work
 from reconciler.features.work.read import open_work
@@ -251,3 +252,9 @@ def test_a_title_of_many_lines_is_one_line_and_long_ones_are_cut() -> None:
 
 def test_a_document_knows_what_can_happen_to_work() -> None:
     assert [*WorkEffect] == [*WORK_EFFECTS]
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "1 a"), (2, "1 a and 2 bs"), (3, "1 a, 2 bs and 3 cs")])
+def test_sorts_of_work_are_listed_as_in_a_sentence(count: int, text: str) -> None:
+    sorts = tuple(WorkSort(noun, number) for number, noun in enumerate("abc"[:count], start=1))
+    assert listed_sorts(OpenWork(Address.parse("acme/space/a"), "space", "lost", sorts)) == text
