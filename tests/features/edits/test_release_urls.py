@@ -13,6 +13,10 @@ import pytest
 import yaml
 
 from reconciler import exits
+from reconciler.address import Address
+from reconciler.features.urls.model.pages import AnsweringUrls
+from reconciler.features.urls.model.redirects import FormerUrl
+from reconciler.features.urls.redirects.required import redirection
 from tests.cli.test_consent import Requests
 from tests.command_line import Cli
 from tests.features.urls.settling import ALLOWED, AfterAll, published, rename_page, settled, short
@@ -174,6 +178,25 @@ def test_a_version_whose_copy_is_not_shown_is_refused_as_before(cli: Cli) -> Non
     document["organizations"]["acme"]["sites"]["docs"]["structure"][1]["spaces"][0] |= {"space": "start", "key": "other"}
     path.write_text(yaml.safe_dump(document, sort_keys=False))
     assert "RC-dead-urls" in apply(cli, code=exits.REFUSED).stderr
+
+
+def test_no_url_leads_everybody_to_a_version_that_only_some_can_read(cli: Cli) -> None:
+    release(cli, "v2", keep=1)
+    path = cli.root / "p/reconciler.yaml"
+    document = yaml.safe_load(path.read_text())
+    site = document["organizations"]["acme"]["sites"]["docs"]
+    site["adaptiveContent"] = {"enabled": True}
+    site["structure"][1]["spaces"][0]["condition"] = "visitor.claims.plan == 'pro'"
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    assert "RC-dead-urls" in apply(cli, code=exits.REFUSED).stderr
+
+
+def test_a_copy_below_the_url_of_what_it_replaces_and_that_nobody_reads_is_no_target() -> None:
+    site, url = Address.parse("acme/site/docs"), "https://docs.example/use"
+    former = {f"{url}/a": FormerUrl(site, "page")}
+    result = redirection((), former, AnsweringUrls(), replaced={url: f"{url}/v2", f"{url}/v2": f"{url}/v2/v3"})
+    assert not result.redirects
+    assert [dead.url for dead in result.dead] == [f"{url}/a"]
 
 
 def test_undo_shows_the_versions_again_and_their_redirects_end(cli: Cli) -> None:

@@ -46,14 +46,16 @@ def with_replaced(kinds: Kinds, desired: Desired, actual: Actual, called: Mappin
 
 
 def _copy(kinds: Kinds, desired: Desired, urls: SiteUrls, variant: Variant, section: Address) -> Variant | None:
-    """The next copy of what a variant shows, in the same section."""
+    """The next copy of what a variant shows, in the same section, if everybody who knew its URLs can read it."""
     shown = [declared for declared in desired.resources.values() if declared.parent == section]
     beside = {
         address: declared.index
         for declared in shown
         for address in [reference for reference in declared.values.values() if isinstance(reference, Address)]
     }
-    after = {urls.names[other.space]: other for other in urls.readable_after if other.site == variant.site and other.bases}
+    after = {
+        urls.names[other.space]: other for other in urls.readable_after if other.site == variant.site and other.bases and other.is_open
+    }
     candidates = {address: index for address, index in beside.items() if address in after}
     content = urls.names[variant.space]
     steps = {address: _distance(kinds, desired, address, content) for address in candidates}

@@ -207,21 +207,20 @@ class _Search:
 
     def copy_of(self, url: str) -> str | None:
         """Where everybody can read a copy of what was shown at a URL: the page with the same path, else the first page."""
-        seen = {url}
+        used = set[str]()  # a copy may be shown below the URL of what it replaces: /use leads to /use/v2
         while True:
-            above = next((above for above in reversed(containing(url)) if above in self.replaced), None)
+            above = next((above for above in reversed(containing(url)) if above in self.replaced and above not in used), None)
             if above is None:
                 return None
+            used.add(above)
             top = self.replaced[above]
-            page = top + url[len(above) :]
+            url = top + url[len(above) :]
             # Of a copy that the plan makes, nobody knows the pages yet.
-            for copy in (page, top):
-                if copy in self.after.public or (copy == page and not self.after.created.isdisjoint(containing(copy))):
-                    return copy
-            if page in seen:
-                return None
-            seen.add(page)
-            url = page
+            is_new = not self.after.created.isdisjoint(containing(url)) and self.after.closed.isdisjoint(containing(url))
+            if is_new or url in self.after.public:
+                return url
+            if top in self.after.public:
+                return top
 
     def may_answer(self, url: str) -> bool:
         """Whether a page that could not be read may answer at a URL."""
