@@ -191,7 +191,7 @@ def test_no_url_leads_everybody_to_a_version_that_only_some_can_read(cli: Cli) -
     assert "RC-dead-urls" in apply(cli, code=exits.REFUSED).stderr
 
 
-def test_a_copy_below_the_url_of_what_it_replaces_and_that_nobody_reads_is_no_target() -> None:
+def test_nothing_leads_to_a_copy_that_nobody_reads_below_the_url_of_what_it_replaces() -> None:
     site, url = Address.parse("acme/site/docs"), "https://docs.example/use"
     former = {f"{url}/a": FormerUrl(site, "page")}
     result = redirection((), former, AnsweringUrls(), replaced={url: f"{url}/v2", f"{url}/v2": f"{url}/v2/v3"})
