@@ -12,7 +12,6 @@ from reconciler.errors import UsageError
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
 PORTS: Final = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9._-]+", re.ASCII)
-_VERSION = re.compile(r"(?:/+v1)*/*$", re.ASCII)
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*", re.ASCII)
 
 
@@ -30,7 +29,10 @@ def normalise(base_url: str) -> str:
         raise UsageError("the URL of the service is invalid", id="RC-service-url", hint=hint) from None
     if parts.username is not None or parts.password is not None:
         raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
-    host, path = (parts.hostname or "").lower(), _VERSION.sub("", parts.path)  # documents of the service write it with the version
+    host, segments = (parts.hostname or "").lower(), parts.path.split("/")
+    while segments and segments[-1] in ("", "v1"):  # documents of the service write it with the version
+        segments.pop()
+    path = "/".join(segments)
     # `urlsplit` drops line breaks and tabs silently, and the URL that is confirmed must be the one that is used.
     plain = base_url.strip().isprintable()
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:

@@ -20,6 +20,7 @@ from reconciler.client.paths import checked
 from reconciler.client.service import Reader
 from reconciler.errors import NotFound, ReconcilerError, Rejected, ServiceError, Unavailable, UsageError
 from reconciler.text.service_url import normalise
+from tests.effort import within
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,12 @@ def test_a_path_that_was_not_encoded_is_refused(path: str) -> None:
 def test_a_base_address_has_one_spelling(written: str, normal: str) -> None:
     assert normalise(written) == normal
     assert normalise(normal) == normal
+
+
+@pytest.mark.parametrize("end", ["/" * 20_000 + "x", "/v1" * 20_000 + "/x"])
+def test_a_base_address_of_any_length_is_read_at_once(end: str) -> None:
+    with suppress(ReconcilerError):
+        within(0.5, lambda: normalise(f"https://api.example.com{end}"))
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ GONE = "removed: [{address: a/collection/two, action: delete}]\n"
 class Continued(Running):
     """A fleet with one project, whose content is committed line by line."""
 
+    def begin(self, lines: Sequence[str]) -> None:
+        """A worker serves the project, and this content is applied."""
+        self.serve(["a"])
+        self.content(lines)
+        self.applied("a")
+
     def content(self, lines: Sequence[str], more: str = "") -> None:
         if not self.remote.exists():
             self.remote.mkdir()
@@ -98,9 +104,7 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Continued]:
     pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
     made = Continued(tmp_path, fleet_url)
     with made.stack:
-        made.serve(["a"])
-        made.content(BEFORE)
-        made.applied("a")
+        made.begin(BEFORE)
         yield made
 
 

@@ -48,9 +48,7 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Continued]:
     pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
     made = Continued(tmp_path, fleet_url)
     with made.stack:
-        made.serve(["a"])
-        made.content(CONTENT)
-        made.applied("a")
+        made.begin(CONTENT)
         made.project(approvals=TWO, revertDrift=True)
         yield made
 

@@ -128,8 +128,7 @@ class _Release:
 
     def _titles(self, copied: Declared) -> Iterator[Any]:
         """The written fields in which the copy must differ from its source."""
-        kind = self.kinds[copied.kind]
-        yield from (field for field in kind.fields.values() if field.name == "title" and isinstance(copied.values.get(field.name), str))
+        yield from (field for field in self.kinds[copied.kind].keys if isinstance(copied.values.get(field.name), str))
 
     def _renamed(self, text: str, between: str) -> str:
         """A text with the new version in the place of the old one; behind it, where it does not name a version."""

@@ -127,14 +127,20 @@ def test_another_order_in_the_yaml_is_not_written_and_said(org: Org) -> None:
     )
 
 
-@pytest.mark.parametrize("shown", [None, {}, [], "", "main", 0, True, [{"repoName": "acme/docs"}]], ids=repr)
-def test_what_is_not_a_repository_governs_nothing(tmp_path: Path, shown: Any) -> None:
+def ungoverned(tmp_path: Path) -> Org:
+    """The same organization without Git, in which somebody changed a title."""
     bare = {name: value for name, value in SPACE.items() if name != "gitSync"}
     site = {name: value for name, value in SITE.items() if name != "gitSync"}
     org = Org(tmp_path, seed={**SEED, "spaces": [*SEED["spaces"], bare], "sites": [site]})
     org.write(TREE)
     org.apply()
     org.call("PATCH", "/spaces/spc_git", {"title": "Somebody"})
+    return org
+
+
+@pytest.mark.parametrize("shown", [None, {}, [], "", "main", 0, True, [{"repoName": "acme/docs"}]], ids=repr)
+def test_what_is_not_a_repository_governs_nothing(tmp_path: Path, shown: Any) -> None:
+    org = ungoverned(tmp_path)
     org.way = showing(shown)
     assert described(org.plan()) == ["acme/space/guides: update title"]
 
@@ -171,10 +177,4 @@ def test_an_import_marks_what_git_governs(tmp_path: Path) -> None:
 
 
 def test_without_git_everything_is_written(tmp_path: Path) -> None:
-    bare = {name: value for name, value in SPACE.items() if name != "gitSync"}
-    site = {name: value for name, value in SITE.items() if name != "gitSync"}
-    org = Org(tmp_path, seed={**SEED, "spaces": [*SEED["spaces"], bare], "sites": [site]})
-    org.write(TREE)
-    org.apply()
-    org.call("PATCH", "/spaces/spc_git", {"title": "Somebody"})
-    assert described(org.plan()) == ["acme/space/guides: update title"]
+    assert described(ungoverned(tmp_path).plan()) == ["acme/space/guides: update title"]
